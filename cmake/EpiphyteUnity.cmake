@@ -26,7 +26,7 @@ epiphyte_compile_alone(cpu_tests
   tests/cpu/blocked_product_test.cpp tests/cpu/byte_layout_test.cpp tests/cpu/conv_transpose_test.cpp
   tests/cpu/depthwise_conv_test.cpp tests/cpu/matmul_nbits_test.cpp tests/cpu/ops_float_types_test.cpp
   tests/cpu/ops_reduction_test.cpp tests/cpu/plan_gemm_test.cpp tests/cpu/plan_late_test.cpp
-  tests/cpu/plan_recognition_test.cpp tests/cpu/plan_rehearse_test.cpp tests/cpu/plan_verify_test.cpp
+  tests/cpu/plan_recognition_test.cpp tests/cpu/plan_warm_up_test.cpp tests/cpu/plan_verify_test.cpp
   tests/cpu/small_floats_test.cpp tests/cpu/small_weights_test.cpp tests/cpu/split_products_test.cpp
   tests/cpu/window_test.cpp)
 epiphyte_compile_alone(epiphyte_cli

@@ -106,7 +106,7 @@ namespace {
 template <typename Action>
 EpStatus* OnOpenSink(const EpCapabilitySink* handle, Action action) {
   return Guard([&] {
-    EpCapabilitySink* sink = OpenCall<EpCapabilitySink>::Find(handle);
+    EpCapabilitySink* sink = CallScopedHandle<EpCapabilitySink>::Find(handle);
     if (sink == nullptr) {
       Fail(StatusCode::kInvalidArgument,
            "a capability sink was used outside of the GetCapability call that it was given to, or on another thread");

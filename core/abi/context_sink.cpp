@@ -18,7 +18,7 @@ constexpr size_t kMaxText = 1 << 20;
 
 EpContextSink& SinkOf(const EpContextSink* handle) {
   if (handle == nullptr) NullArgument();
-  if (EpContextSink* sink = OpenCall<EpContextSink>::Find(handle)) return *sink;
+  if (EpContextSink* sink = CallScopedHandle<EpContextSink>::Find(handle)) return *sink;
   Fail(StatusCode::kInvalidArgument,
        "a context sink was used outside of the GetEpContextNodes call that it was given to, or on another thread");
 }
@@ -38,7 +38,8 @@ OpenPayload* FindPayload(EpContextSink& sink, const EpContextWriter* handle) {
 OpenPayload& PayloadOf(const EpContextWriter* handle) {
   if (handle == nullptr) NullArgument();
   OpenPayload* found = nullptr;
-  OpenCall<EpContextSink>::FindIf([&](EpContextSink& sink) { return (found = FindPayload(sink, handle)) != nullptr; });
+  CallScopedHandle<EpContextSink>::FindIf(
+      [&](EpContextSink& sink) { return (found = FindPayload(sink, handle)) != nullptr; });
   if (found != nullptr) return *found;
   Fail(StatusCode::kInvalidArgument,
        "a payload writer was used that the running GetEpContextNodes call didn't begin, or on another thread");

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "core/abi/call_scoped_handle.h"
 #include "core/abi/context_nodes.h"
-#include "core/abi/open_calls.h"
 #include "core/abi/run_values.h"
 #include "core/abi/submission.h"
 #include "core/base/error.h"
@@ -52,7 +52,7 @@ struct EpCapabilitySink {
   std::vector<bool> claimed_;           // by node id
   uint64_t dropped_ = 0;
   void Warn(std::string text);
-  epiphyte::core::OpenCall<EpCapabilitySink> open_{this};
+  epiphyte::core::CallScopedHandle<EpCapabilitySink> open_{this};
 };
 
 namespace epiphyte::core {
@@ -77,7 +77,7 @@ struct EpContextSink {
   std::function<std::unique_ptr<epiphyte::core::PayloadWriter>()> new_writer;
   epiphyte::core::ContextNodes result;
   std::vector<epiphyte::core::OpenPayload> writers;
-  epiphyte::core::OpenCall<EpContextSink> open{this};
+  epiphyte::core::CallScopedHandle<EpContextSink> open{this};
 };
 
 namespace epiphyte::core {
@@ -120,7 +120,7 @@ struct EpInference {
   epiphyte::core::NodeInference& node;
   std::vector<epiphyte::core::TypePtr> outputs;           // null: not set
   std::vector<std::optional<std::vector<int64_t>>> ints;  // by input, once asked for
-  epiphyte::core::OpenCall<EpInference> open{this};
+  epiphyte::core::CallScopedHandle<EpInference> open{this};
 };
 
 struct EpThreadPool;

@@ -8,7 +8,7 @@ namespace {
 template <typename Body>
 EpStatus* OnOpenInference(const EpInference* handle, Body body) {
   return Guard([&] {
-    EpInference* inference = OpenCall<EpInference>::Find(handle);
+    EpInference* inference = CallScopedHandle<EpInference>::Find(handle);
     if (inference == nullptr) {
       Fail(StatusCode::kInvalidArgument,
            "an inference was used outside of the InferTypes call that it was given to, or on another thread");

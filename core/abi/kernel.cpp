@@ -35,7 +35,7 @@ void Kernel::Describe(size_t input_count) {
 
 Kernel::~Kernel() {
   const EpProviderApi& api = *provider_->plugin_.descriptor->provider;
-  while (EpKernelState* state = spare_state_.Take()) free_states_.push_back(state);
+  while (EpKernelState* state = spare_state_.Acquire()) free_states_.push_back(state);
   for (EpKernelState* state : free_states_) {
     OwnedHandles::States().Remove(provider_->plugin_.descriptor, state);
     CallRelease(provider_->plugin_, "ReleaseState", [&] { api.ReleaseState(kernel_, state); });
@@ -43,7 +43,7 @@ Kernel::~Kernel() {
 }
 
 EpKernelState* Kernel::TakeState() {
-  if (EpKernelState* state = spare_state_.Take()) return state;
+  if (EpKernelState* state = spare_state_.Acquire()) return state;
   {
     std::lock_guard lock(states_mutex_);
     if (!free_states_.empty()) {
@@ -85,7 +85,7 @@ EpKernelState* Kernel::NewState() {
 }
 
 void Kernel::GiveState(EpKernelState* state) {
-  state = spare_state_.Give(state);
+  state = spare_state_.Release(state);
   if (state == nullptr) return;
   std::lock_guard lock(states_mutex_);
   free_states_.push_back(state);

@@ -100,7 +100,7 @@ Capability Provider::GetCapability(Graph& graph) {
 
 // Takes over what the plugin filled, all of it or nothing. What it filled is released here also when it failed.
 std::vector<std::unique_ptr<Kernel>> Provider::AdoptKernels(std::string_view function, std::vector<EpKernel*> made,
-                                                            std::vector<PartitionFace> faces,
+                                                            std::vector<PartitionInterface> faces,
                                                             std::exception_ptr failure, const Task* task) {
   const auto is_declined = [&](size_t i) { return task != nullptr && task->declined(i) != nullptr; };
   std::vector<KernelHandle> handles;
@@ -151,7 +151,7 @@ std::vector<std::unique_ptr<Kernel>> Provider::AdoptKernels(std::string_view fun
       kernels.push_back(nullptr);
       continue;
     }
-    PartitionFace& face = faces[i];
+    PartitionInterface& face = faces[i];
     kernels.push_back(std::make_unique<Kernel>(shared_from_this(), std::move(handles[i]), std::move(face.name),
                                                face.input_count, std::move(face.output_types)));
   }
@@ -161,7 +161,7 @@ std::vector<std::unique_ptr<Kernel>> Provider::AdoptKernels(std::string_view fun
 CompiledPartitions Provider::Compile(std::span<const Partition* const> partitions) {
   std::vector<EpPartitionInfo> infos(partitions.size());
   std::vector<const EpPartitionInfo*> pointers;
-  std::vector<PartitionFace> faces(partitions.size());
+  std::vector<PartitionInterface> faces(partitions.size());
   for (size_t i = 0; i < partitions.size(); ++i) {
     const Partition& partition = *partitions[i];
     infos[i].struct_size = sizeof(EpPartitionInfo);
@@ -259,7 +259,7 @@ std::vector<std::unique_ptr<Kernel>> Provider::LoadContext(std::span<const Conte
   std::vector<EpContextBlob> abi_blobs(blobs.size());
   std::vector<const EpContextNodeInfo*> info_pointers;
   std::vector<const EpContextBlob*> blob_pointers;
-  std::vector<PartitionFace> faces;
+  std::vector<PartitionInterface> faces;
   std::vector<std::vector<EpKeyValue>> extras(nodes.size());
   for (size_t i = 0; i < nodes.size(); ++i) {
     const ContextNodeToLoad& node = nodes[i];

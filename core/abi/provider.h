@@ -24,7 +24,7 @@
 #include "core/abi/share_workspaces.h"
 #include "core/abi/submission.h"
 #include "core/abi/task.h"
-#include "core/base/spare.h"
+#include "core/base/object_pool.h"
 #include "core/base/thread_pool.h"
 #include "core/graph/context_node.h"
 #include "core/graph/graph.h"
@@ -78,7 +78,7 @@ class Kernel {
   KernelPlaces places_;
   const ThreadPool* thread_pool_ = nullptr;
   EpProfile* profile_ = nullptr;
-  Spare<EpKernelState> spare_state_;  // else they are in
+  ObjectSlots<EpKernelState> spare_state_;  // else they are in
   std::mutex states_mutex_;
   std::vector<EpKernelState*> free_states_;  // has room for all
   size_t states_made_ = 0;
@@ -131,7 +131,7 @@ class Provider : public std::enable_shared_from_this<Provider> {
  private:
   friend class Kernel;
   // What the host knows of a kernel's partition.
-  struct PartitionFace {
+  struct PartitionInterface {
     std::string name;
     size_t input_count = 0;
     std::vector<OutputType> output_types;
@@ -140,7 +140,7 @@ class Provider : public std::enable_shared_from_this<Provider> {
   EpProfile* profile() const { return profile_ ? profile_->handle() : nullptr; }
   // `task`: of Compile, which may decline; null otherwise.
   std::vector<std::unique_ptr<Kernel>> AdoptKernels(std::string_view function, std::vector<EpKernel*> made,
-                                                    std::vector<PartitionFace> faces, std::exception_ptr failure,
+                                                    std::vector<PartitionInterface> faces, std::exception_ptr failure,
                                                     const Task* task);
 
   const LoadedPlugin& plugin_;

@@ -103,7 +103,7 @@ bool RunValues::Drop(Value* value) {
 
 bool RunValues::Release(const EpValue* handle) {
   auto* value = reinterpret_cast<Value*>(const_cast<EpValue*>(handle));
-  RunValues* run = OpenCall<RunValues>::FindIf([value](const RunValues& open) { return open.Holds(value); });
+  RunValues* run = CallScopedHandle<RunValues>::FindIf([value](const RunValues& open) { return open.Holds(value); });
   return run != nullptr && run->Drop(value);
 }
 

@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "core/abi/open_calls.h"
+#include "core/abi/call_scoped_handle.h"
 #include "core/graph/value.h"
 
 namespace epiphyte::core {
@@ -50,7 +50,7 @@ class RunValues {
   uint32_t few_count_ = 0;
   uint32_t nested_searches_ = 0;
   std::array<Value*, kFew> few_;                                // one entry a reference
-  std::optional<OpenCall<RunValues>> open_;                     // from the first reference on
+  std::optional<CallScopedHandle<RunValues>> open_;             // from the first reference on
   std::unique_ptr<std::unordered_map<Value*, uint64_t>> many_;  // references beyond the few
   std::unique_ptr<std::unordered_set<const Value*>> nested_;    // all elements of inputs, once it pays
 };

@@ -83,15 +83,15 @@ void UpdateFromMapping(MappedBytes bytes, ThreadPool* pool) {
 
 }  // namespace
 
-std::string Xxh128OfMapping(const void* data, size_t size, ThreadPool* pool, const Pulse& pulse) {
+std::string Xxh128OfMapping(const void* data, size_t size, ThreadPool* pool, const ProgressCallback& on_progress) {
   if (size < kWorthAHelper) return Xxh128(data, size);
   Xxh128Stream digest;
-  const size_t step = pulse ? kBytesPerLook : size;
+  const size_t step = on_progress ? kBytesPerDigestReport : size;
   for (size_t done = 0; done < size;) {
     const size_t bytes = std::min(step, size - done);
     UpdateFromMapping({static_cast<const char*>(data) + done, bytes, &digest}, pool);
     done += bytes;
-    Beat(pulse, done, size, "comparing digests");
+    ReportProgress(on_progress, done, size, "comparing digests");
   }
   return digest.Finish();
 }

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/pulse.h"
+#include "core/base/progress_callback.h"
 
 namespace epiphyte::core {
 
@@ -17,8 +17,8 @@ class ThreadPool;
 // 32 lower-case hex digits.
 std::string Xxh128(const void* data, size_t size);
 // As Xxh128, of a mapped file: a second thread of the pool maps the pages ahead of the one that reads them, which takes
-// a third off the time. `pool` may be null. The memory need not be a mapping. `pulse` beats with the bytes read.
-std::string Xxh128OfMapping(const void* data, size_t size, ThreadPool* pool, const Pulse& pulse = {});
+// a third off the time. `pool` may be null. The memory need not be a mapping. `on_progress` beats with the bytes read.
+std::string Xxh128OfMapping(const void* data, size_t size, ThreadPool* pool, const ProgressCallback& on_progress = {});
 // 64 lower-case hex digits.
 std::string Sha256(const void* data, size_t size);
 std::string Sha256OfFile(const std::filesystem::path& path);

@@ -56,8 +56,8 @@ void MappedFile::ReleasePages() const {
   if (data_ != nullptr) madvise(const_cast<uint8_t*>(data_), static_cast<size_t>(size_), MADV_DONTNEED);
 }
 
-std::string MappedFile::Digest(ThreadPool* pool, const Pulse& pulse) const {
-  std::string digest = Xxh128OfMapping(data_, static_cast<size_t>(size_), pool, pulse);
+std::string MappedFile::Digest(ThreadPool* pool, const ProgressCallback& on_progress) const {
+  std::string digest = Xxh128OfMapping(data_, static_cast<size_t>(size_), pool, on_progress);
   RequireIntact();
   return digest;
 }

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "core/base/mapping_guard.h"
-#include "core/base/pulse.h"
+#include "core/base/progress_callback.h"
 
 namespace epiphyte::core {
 
@@ -42,7 +42,7 @@ class MappedFile {
   // Throws FAIL, naming the file, when bytes were read that the file no longer had, or when it is shorter now.
   void RequireIntact() const { state_->RequireIntact(); }
   // XXH3-128 of all bytes; they were all there. `pool`, which may be null, helps.
-  std::string Digest(ThreadPool* pool, const Pulse& pulse = {}) const;
+  std::string Digest(ThreadPool* pool, const ProgressCallback& on_progress = {}) const;
 
  private:
   friend class UsedFiles;

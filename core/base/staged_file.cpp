@@ -138,7 +138,7 @@ StagedFile::StagedFile(std::filesystem::path target) : target_(std::move(target)
   do {
     staged_ = folder / StagedName();
     // Once the file is there nothing may fail: there is no destructor yet.
-    unfinished_.Make(staged_, [&] {
+    remove_on_exit_.Make(staged_, [&] {
       fd_ = CreateLocked(staged_);
       error = fd_ < 0 ? errno : 0;
     });
@@ -193,19 +193,19 @@ void StagedFile::Align(uint64_t alignment) {
 }
 
 // Piece by piece, so that a large file is no long silence; what is left for fsync then takes no time.
-void StagedFile::Sync(const Pulse& pulse) {
+void StagedFile::Sync(const ProgressCallback& on_progress) {
   if (synced_) return;
   const auto fail = [&] { Fail(StatusCode::kFail, "'{}' can't be made durable: {}", target_.string(), Reason(errno)); };
 #if defined(SYNC_FILE_RANGE_WRITE)
-  for (uint64_t done = 0; pulse && done < size_;) {
-    const uint64_t bytes = std::min(kBytesPerBeat, size_ - done);
+  for (uint64_t done = 0; on_progress && done < size_;) {
+    const uint64_t bytes = std::min(kBytesPerReport, size_ - done);
     const int result =
         sync_file_range(fd_, static_cast<off_t>(done), static_cast<off_t>(bytes),
                         SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
     // An error is told once, so fsync would not know of it. Not every file system has the call.
     if (result != 0 && (errno == EIO || errno == ENOSPC || errno == EDQUOT)) fail();
     done += bytes;
-    Beat(pulse, done, size_, "waiting for the disk");
+    ReportProgress(on_progress, done, size_, "waiting for the disk");
   }
 #endif
   if (fsync(fd_) != 0) fail();
@@ -226,7 +226,7 @@ void StagedFile::Commit(bool overwrite) {
     Fail(StatusCode::kFail, "'{}' can't be created: {}", target_.string(), Reason(error));
   }
   staged_.clear();
-  unfinished_.Forget();
+  remove_on_exit_.Release();
   close(fd_);
   fd_ = -1;
   SyncFolder(FolderOf(target_));

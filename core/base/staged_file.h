@@ -17,8 +17,8 @@
 #include <filesystem>
 #include <string>
 
-#include "core/base/pulse.h"
-#include "core/base/unfinished.h"
+#include "core/base/progress_callback.h"
+#include "core/base/remove_on_exit.h"
 
 namespace epiphyte::core {
 
@@ -38,9 +38,9 @@ class StagedFile {
   void Write(const void* data, uint64_t size);
   // Writes zeros up to a multiple of `alignment`.
   void Align(uint64_t alignment);
-  // Makes the data durable without publishing it; Commit does it if this did not. `pulse` beats with the bytes that
-  // are.
-  void Sync(const Pulse& pulse = {});
+  // Makes the data durable without publishing it; Commit does it if this did not. `on_progress` beats with the bytes
+  // that are.
+  void Sync(const ProgressCallback& on_progress = {});
   // With overwrite false an existing target is an error, also when it appears at this very moment.
   void Commit(bool overwrite);
 
@@ -53,7 +53,7 @@ class StagedFile {
  private:
   std::filesystem::path target_;
   std::filesystem::path staged_;
-  Unfinished unfinished_;
+  RemoveOnExit remove_on_exit_;
   int fd_ = -1;
   uint64_t size_ = 0;
   bool synced_ = false;

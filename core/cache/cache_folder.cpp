@@ -112,9 +112,9 @@ CacheFolder::Staging::Staging(const fs::path& folder) {
   while (fd_ < 0) {
     path_ = folder / NewStagingName();
     int error = 0;
-    unfinished_.Make(path_, [&] { error = mkdir(path_.c_str(), 0700) == 0 ? 0 : errno; });
+    remove_on_exit_.Make(path_, [&] { error = mkdir(path_.c_str(), 0700) == 0 ? 0 : errno; });
     if (error != 0) {
-      unfinished_.Forget();  // somebody else's
+      remove_on_exit_.Release();  // somebody else's
       if (error == EEXIST) continue;
       Fail(StatusCode::kFail, "folder '{}' can't be written: {}", folder.string(), AccessReason(folder, error));
     }
@@ -162,7 +162,7 @@ fs::path CacheFolder::LockPath(std::string_view key) const { return EntryPath(ke
 void CacheFolder::Publish(const Staging& staging, std::string_view key, bool replace) const {
   const fs::path target = EntryPath(key);
   MakeWay(key);
-  Unfinished::Undisturbed([&] {
+  RemoveOnExit::CommitUninterrupted([&] {
     if (replace && rename(target.c_str(), staging.old().c_str()) != 0 && errno != ENOENT) {
       Fail(StatusCode::kFail, "'{}' can't be replaced: {}", target.string(), AccessReason(target, errno));
     }

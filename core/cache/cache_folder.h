@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/unfinished.h"
+#include "core/base/remove_on_exit.h"
 #include "core/cache/cache_entry.h"
 
 namespace epiphyte::core {
@@ -38,7 +38,7 @@ class CacheFolder {
 
    private:
     std::filesystem::path path_;
-    Unfinished unfinished_;
+    RemoveOnExit remove_on_exit_;
     int fd_ = -1;
   };
 

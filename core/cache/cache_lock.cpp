@@ -40,7 +40,7 @@ bool CacheLock::Take() {
     } while (error == EINTR);
     if (error != EWOULDBLOCK && (error != 0 || IsStillThere(fd_, file_))) {
       try {
-        unfinished_.Make(file_, [] {});
+        remove_on_exit_.Make(file_, [] {});
       } catch (...) {
         unlink(file_.c_str());
         close(std::exchange(fd_, -1));

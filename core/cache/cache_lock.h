@@ -8,7 +8,7 @@
 #include <functional>
 #include <memory>
 
-#include "core/base/unfinished.h"
+#include "core/base/remove_on_exit.h"
 
 namespace epiphyte::core {
 
@@ -30,7 +30,7 @@ class CacheLock {
   bool Take();
 
   std::filesystem::path file_;
-  Unfinished unfinished_;
+  RemoveOnExit remove_on_exit_;
   int fd_ = -1;
 };
 

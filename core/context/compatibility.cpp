@@ -118,9 +118,9 @@ class ModelCheck {
     static_cast<ContextAttributes&>(header) = attributes;
     header.compatibility_info = CompatibilityInfo(metadata_, plugin->name);
     // Where several payloads fit, each is judged with its primary.
-    if (payloads_ != nullptr && bound.carrier != kNoCarrier) {
-      const BoundNode& carrier = binding_.nodes()[bound.carrier];
-      const NodePayload& payload = payloads_->Open(*carrier.node, carrier.attributes);
+    if (payloads_ != nullptr && bound.payload_node != kNoPayloadNode) {
+      const BoundNode& payload_node = binding_.nodes()[bound.payload_node];
+      const NodePayload& payload = payloads_->Open(*payload_node.node, payload_node.attributes);
       if (!payload.problem.empty()) Fail(StatusCode::kInvalidGraph, "{}", payload.problem);
       header.blob = payload.blob;
     }

@@ -28,8 +28,8 @@ class Carriers {
     const ContextAttributes& attributes = nodes[candidate].attributes;
     std::vector<size_t>& known =
         attributes.IsFile() ? files_[attributes.ep_cache_context] : embedded_[BeginningOf(attributes.embedded)];
-    for (const size_t carrier : known) {
-      if (SamePayload(nodes[carrier].attributes, attributes)) return carrier;
+    for (const size_t payload_node : known) {
+      if (SamePayload(nodes[payload_node].attributes, attributes)) return payload_node;
     }
     known.push_back(candidate);
     return candidate;
@@ -56,8 +56,8 @@ ContextBinding::ContextBinding(std::span<Node* const> nodes, const SourceOwner& 
     return std::pair(bound.owner, bound.owner.empty() ? bound.attributes.source : std::string());
   };
   using Family = std::pair<std::string, std::string>;
-  std::map<Family, Carriers> carriers;
-  std::map<Family, std::set<size_t>> primaries;  // their carriers
+  std::map<Family, Carriers> payload_nodes;
+  std::map<Family, std::set<size_t>> primaries;  // their payload_nodes
   for (Node* node : nodes) {
     const size_t index = nodes_.size();
     BoundNode& bound = nodes_.emplace_back();
@@ -71,8 +71,8 @@ ContextBinding::ContextBinding(std::span<Node* const> nodes, const SourceOwner& 
     bound.readable = true;
     bound.owner = owner_of(bound.attributes.source);
     if (!bound.attributes.HasPayload()) continue;
-    bound.carrier = carriers[family(bound)].Find(index, nodes_);
-    if (bound.attributes.main_context == 1) primaries[family(bound)].insert(bound.carrier);
+    bound.payload_node = payload_nodes[family(bound)].Find(index, nodes_);
+    if (bound.attributes.main_context == 1) primaries[family(bound)].insert(bound.payload_node);
   }
   for (BoundNode& bound : nodes_) {
     if (!bound.readable || bound.attributes.main_context == 1) continue;
@@ -82,9 +82,9 @@ ContextBinding::ContextBinding(std::span<Node* const> nodes, const SourceOwner& 
           "EPContext node '{}' (source '{}') has main_context 0, but no node with main_context 1 and a source of the "
           "same provider is in the model; compile the model again",
           NodePath(*bound.node), bound.attributes.source);
-      bound.carrier = kNoCarrier;
-    } else if (bound.carrier == kNoCarrier && candidates.size() == 1) {
-      bound.carrier = *candidates.begin();
+      bound.payload_node = kNoPayloadNode;
+    } else if (bound.payload_node == kNoPayloadNode && candidates.size() == 1) {
+      bound.payload_node = *candidates.begin();
     }
   }
 }

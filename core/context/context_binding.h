@@ -12,7 +12,7 @@
 //   const ContextBinding binding(FindContextNodes(*model.graph), OwnersIn(catalog));
 //   for (const BoundNode& bound : binding.nodes()) {
 //     if (!bound.problem.empty()) …
-//     if (bound.carrier != kNoCarrier) Open(binding.nodes()[bound.carrier]);
+//     if (bound.payload_node != kNoPayloadNode) Open(binding.nodes()[bound.payload_node]);
 //   }
 #pragma once
 
@@ -33,7 +33,7 @@ class Catalog;
 using SourceOwner = std::function<std::string(const std::string& source)>;
 SourceOwner OwnersIn(const Catalog& catalog);
 
-inline constexpr size_t kNoCarrier = static_cast<size_t>(-1);
+inline constexpr size_t kNoPayloadNode = static_cast<size_t>(-1);
 
 struct BoundNode {
   Node* node = nullptr;
@@ -41,8 +41,8 @@ struct BoundNode {
   ContextAttributes attributes;
   std::string owner;  // the provider; "" when nobody owns the source
   // The node that carries or names the payload, as an index into nodes(): itself, the first of those that have the same
-  // payload, or a secondary's primary. kNoCarrier: there is a problem, or several payloads fit.
-  size_t carrier = kNoCarrier;
+  // payload, or a secondary's primary. kNoPayloadNode: there is a problem, or several payloads fit.
+  size_t payload_node = kNoPayloadNode;
   std::string problem;  // INVALID_GRAPH, one line; empty: there is none
 };
 

@@ -58,17 +58,18 @@ void ContextGenerator::SetSourceFiles(std::vector<std::filesystem::path> files, 
 }
 
 void ContextGenerator::AddProvider(Provider& provider, std::span<const Partition* const> partitions,
-                                   const Pulse& pulse) {
+                                   const ProgressCallback& on_progress) {
   for (const Partition* partition : partitions) set_->AddPartitionName(partition->name);
   const size_t first_payload = set_->PayloadsOf(provider.name()).size();
   ContextNodes answer = provider.GetEpContextNodes(target_.node_name_prefix, target_.embed, [&] {
     auto view = std::make_unique<PayloadView>();
-    view->Show(&set_->NewPayload(provider, pulse));  // the last that can fail: each payload of the set has its view
+    view->Show(
+        &set_->NewPayload(provider, on_progress));  // the last that can fail: each payload of the set has its view
     return view;
   });
   std::vector<ContextSet::Payload*> payloads = set_->PayloadsOf(provider.name());
   payloads.erase(payloads.begin(), payloads.begin() + static_cast<ptrdiff_t>(first_payload));
-  const bool grouped = !set_->owing().empty() || provider.DefersPayload();
+  const bool grouped = !set_->deferred_providers().empty() || provider.DefersPayload();
   if (grouped && payloads.size() > 1) {
     Fail(StatusCode::kEpFail,
          "provider '{}' wrote {} payloads for its share group, where one is expected; report this to its vendor",
@@ -123,13 +124,13 @@ void ContextGenerator::Assemble(Model model, std::span<const Partition* const> p
   model.metadata.insert(metadata_.begin(), metadata_.end());
   WritePlainProviders(plain_providers, &model.metadata);
   set_->Add({target_, std::move(model), providers_, annotations_});
-  for (const std::string& provider : deferring_) set_->Owes(provider);
+  for (const std::string& provider : deferring_) set_->MarkDeferred(provider);
   kept_ = true;
 }
 
-void ContextGenerator::Publish(const Pulse& pulse) {
+void ContextGenerator::Publish(const ProgressCallback& on_progress) {
   kept_ = true;
-  set_->Publish(pulse);
+  set_->Publish(on_progress);
   Log(LogLevel::kInfo, "context", "wrote '{}' with {} context nodes and {} plain nodes", target_.model.string(),
       context_nodes_, plain_nodes_);
 }

@@ -45,15 +45,16 @@ class ContextGenerator {
   ContextSet& set() { return *set_; }
 
   // Asks the provider for its nodes and stages its payloads. `partitions`: its partitions in the order of Compile.
-  // `pulse` beats while they are written.
-  void AddProvider(Provider& provider, std::span<const Partition* const> partitions, const Pulse& pulse);
+  // `on_progress` beats while they are written.
+  void AddProvider(Provider& provider, std::span<const Partition* const> partitions,
+                   const ProgressCallback& on_progress);
 
   // Builds the context model from `model` (partitioned): partitions given to AddProvider become EPContext nodes, those
   // in `plain`, which `plain_providers` got, are put back as the nodes they were made of.
   void Assemble(Model model, std::span<const Partition* const> plain, const std::vector<std::string>& plain_providers);
 
-  // Publishes the whole set. What `pulse` throws leaves no file.
-  void Publish(const Pulse& pulse);
+  // Publishes the whole set. What `on_progress` throws leaves no file.
+  void Publish(const ProgressCallback& on_progress);
 
   size_t context_node_count() const { return context_nodes_; }
   size_t plain_node_count() const { return plain_nodes_; }

@@ -40,15 +40,15 @@ ContextBatch LoadPayloads(std::span<Node* const> nodes, PayloadAccess access, co
     if (!bound.problem.empty()) Fail(StatusCode::kInvalidGraph, "{}", bound.problem);
     batch.nodes.push_back(bound.node);
     batch.to_load.push_back(ToLoad(bound));
-    if (bound.carrier != i) continue;
+    if (bound.payload_node != i) continue;
     blob_of_carrier[i] = static_cast<int32_t>(batch.blobs.size());
     const NodePayload& payload = payloads.Require(*bound.node, bound.attributes);
     batch.blobs.push_back(ForPlugins(payload, bound.attributes.IsFile(), group));
   }
   // A secondary may stand before its primary.
   for (size_t i = 0; i < bound_nodes.size(); ++i) {
-    const size_t carrier = bound_nodes[i].carrier;
-    batch.to_load[i].blob = carrier == kNoCarrier ? -1 : blob_of_carrier[carrier];
+    const size_t payload_node = bound_nodes[i].payload_node;
+    batch.to_load[i].blob = payload_node == kNoPayloadNode ? -1 : blob_of_carrier[payload_node];
   }
   return batch;
 }

@@ -17,12 +17,14 @@ constexpr uint64_t kMaxEmbedded = (uint64_t{1} << 31) - (uint64_t{16} << 20);
 
 }  // namespace
 
-ContextSet::Payload::Payload(const ContextSet& set, const Provider& provider, size_t index, const Pulse& pulse) {
+ContextSet::Payload::Payload(const ContextSet& set, const Provider& provider, size_t index,
+                             const ProgressCallback& on_progress) {
   record_.provider = provider.name();
   record_.plugin_version = provider.plugin().version;
   if (set.first_.embed) return;
   record_.file = set.BinaryName(provider.name(), index);
-  file_ = std::make_unique<OutputFile>(set.first_.model.parent_path() / record_.file, set.first_.store.get(), pulse);
+  file_ =
+      std::make_unique<OutputFile>(set.first_.model.parent_path() / record_.file, set.first_.store.get(), on_progress);
 }
 
 void ContextSet::Payload::Write(const void* data, uint64_t size) {
@@ -80,8 +82,8 @@ void ContextSet::CheckNames(const ContextTarget& target, std::string_view provid
     refuse("ep.context_model_external_initializers_file_name", target.external_initializers);
 }
 
-ContextSet::Payload& ContextSet::NewPayload(const Provider& provider, const Pulse& pulse) {
-  payloads_.push_back(std::make_unique<Payload>(*this, provider, PayloadsOf(provider.name()).size(), pulse));
+ContextSet::Payload& ContextSet::NewPayload(const Provider& provider, const ProgressCallback& on_progress) {
+  payloads_.push_back(std::make_unique<Payload>(*this, provider, PayloadsOf(provider.name()).size(), on_progress));
   return *payloads_.back();
 }
 
@@ -137,16 +139,17 @@ bool ContextSet::IsBegunAnewBy(const ContextTarget& target) const {
                                        [&](const Member& member) { return member.target.model == target.model; });
 }
 
-void ContextSet::Owes(const std::string& provider) {
-  if (std::find(owing_.begin(), owing_.end(), provider) == owing_.end()) owing_.push_back(provider);
+void ContextSet::MarkDeferred(const std::string& provider) {
+  if (std::find(deferred_providers_.begin(), deferred_providers_.end(), provider) == deferred_providers_.end())
+    deferred_providers_.push_back(provider);
 }
 
-void ContextSet::Publish(const Pulse& pulse) {
+void ContextSet::Publish(const ProgressCallback& on_progress) {
   if (failures_ != 0) {
     Log(LogLevel::kWarning, "context", "the share group of '{}' is written without {} of its sessions, which failed",
         fmt::join(ModelNames(), "', '"), failures_);
   }
-  Publisher publisher({.folder = first_.folder(), .store = first_.store}, pulse);
+  Publisher publisher({.folder = first_.folder(), .store = first_.store}, on_progress);
   for (Member& member : members_) {
     std::vector<PayloadRecord> records;
     for (const auto& payload : payloads_) {

@@ -32,7 +32,7 @@ class ContextSet {
   // One payload: staged in a file, or gathered in memory to be embedded.
   class Payload {
    public:
-    Payload(const ContextSet& set, const Provider& provider, size_t index, const Pulse& pulse);
+    Payload(const ContextSet& set, const Provider& provider, size_t index, const ProgressCallback& on_progress);
     void Write(const void* data, uint64_t size);
     void End();
     bool ended() const { return ended_; }
@@ -60,8 +60,8 @@ class ContextSet {
   };
 
   const ContextTarget& first() const { return first_; }
-  // `pulse` beats while the payload is written, not later.
-  Payload& NewPayload(const Provider& provider, const Pulse& pulse = {});
+  // `on_progress` beats while the payload is written, not later.
+  Payload& NewPayload(const Provider& provider, const ProgressCallback& on_progress = {});
   std::vector<Payload*> PayloadsOf(std::string_view provider) const;
   size_t payload_count() const { return payloads_.size(); }
   // Takes back the payloads that were begun since there were `count`.
@@ -82,10 +82,10 @@ class ContextSet {
   const std::set<std::string>& partition_names() const { return partition_names_; }
   void AddPartitionName(const std::string& name) { partition_names_.insert(name); }
   // Providers that owe a payload to earlier members.
-  const std::vector<std::string>& owing() const { return owing_; }
-  void Owes(const std::string& provider);
+  const std::vector<std::string>& deferred_providers() const { return deferred_providers_; }
+  void MarkDeferred(const std::string& provider);
 
-  void Publish(const Pulse& pulse = {});
+  void Publish(const ProgressCallback& on_progress = {});
   // Files written besides the models, in the order of publishing.
   const std::vector<std::filesystem::path>& files() const { return files_; }
 
@@ -93,7 +93,7 @@ class ContextSet {
   ContextTarget first_;
   std::vector<std::unique_ptr<Payload>> payloads_;
   std::vector<Member> members_;
-  std::vector<std::string> owing_;
+  std::vector<std::string> deferred_providers_;
   std::set<std::string> partition_names_;
   std::vector<std::filesystem::path> files_;
   size_t failures_ = 0;  // sessions

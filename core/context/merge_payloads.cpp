@@ -54,8 +54,9 @@ void MergePayloads::AddNodes(size_t index, MergeModel& model, bool beside, const
     if (!bound.problem.empty()) {
       Fail(StatusCode::kInvalidGraph, "'{}': {}", model.path.filename().string(), bound.problem);
     }
-    ContextNodeOf node{index, bound, bound.carrier == kNoCarrier ? kNoCarrier : first + bound.carrier, {}, {}};
-    if (bound.carrier == i) {
+    ContextNodeOf node{
+        index, bound, bound.payload_node == kNoPayloadNode ? kNoPayloadNode : first + bound.payload_node, {}, {}};
+    if (bound.payload_node == i) {
       node.payload = payloads.Require(*bound.node, bound.attributes);
       node.recorded = RecordOf(node.payload, payloads);
     }
@@ -67,10 +68,10 @@ void MergePayloads::AddNodes(size_t index, MergeModel& model, bool beside, const
   }
   for (size_t i = first; i < nodes_.size(); ++i) {
     const ContextNodeOf& node = nodes_[i];
-    if (node.carrier == kNoCarrier) continue;
-    const ContextNodeOf& carrier = nodes_[node.carrier];
-    const ContextAttributes& attributes = carrier.bound.attributes;
-    if (attributes.IsFile()) NameFile(node, Place(model, beside, attributes.ep_cache_context, carrier).name);
+    if (node.payload_node == kNoPayloadNode) continue;
+    const ContextNodeOf& payload_node = nodes_[node.payload_node];
+    const ContextAttributes& attributes = payload_node.bound.attributes;
+    if (attributes.IsFile()) NameFile(node, Place(model, beside, attributes.ep_cache_context, payload_node).name);
   }
 }
 
@@ -80,10 +81,10 @@ void MergePayloads::NameFile(const ContextNodeOf& node, const std::string& file)
 }
 
 const MergedBinary& MergePayloads::Place(const MergeModel& model, bool beside, const std::string& file,
-                                         const ContextNodeOf& carrier) {
+                                         const ContextNodeOf& payload_node) {
   for (const MergedBinary& known : binaries_) {
     const bool same_bytes =
-        known.record.size == carrier.recorded.size && known.record.xxh128 == carrier.recorded.xxh128;
+        known.record.size == payload_node.recorded.size && known.record.xxh128 == payload_node.recorded.xxh128;
     if (same_bytes && (!beside || known.name == file)) return known;
   }
   if (beside && taken_.contains(file)) {
@@ -92,8 +93,8 @@ const MergedBinary& MergePayloads::Place(const MergeModel& model, bool beside, c
   }
   MergedBinary binary;
   binary.name = beside ? file : FreeName(model.stem, std::filesystem::path(file).filename().string());
-  binary.blob = carrier.payload.blob;
-  binary.record = carrier.recorded;
+  binary.blob = payload_node.payload.blob;
+  binary.record = payload_node.recorded;
   binary.record.file = binary.name;
   binary.referenced = beside;
   taken_.insert(binary.name);
@@ -114,24 +115,24 @@ void MergePayloads::KeepBindings(const std::vector<MergeModel>& models, const So
   for (const ContextNodeOf& node : nodes_) all.push_back(node.bound.node);
   const ContextBinding merged(all, owner_of);
   for (size_t i = 0; i < nodes_.size(); ++i) {
-    if (merged.nodes()[i].carrier != kNoCarrier) continue;
+    if (merged.nodes()[i].payload_node != kNoPayloadNode) continue;
     // A file that all its nodes name takes none of the others' payloads away.
-    if (nodes_[i].carrier == kNoCarrier) {
+    if (nodes_[i].payload_node == kNoPayloadNode) {
       RefuseSameName(models, nodes_[i]);
     } else {
-      GiveFile(models, nodes_[i].carrier);
+      GiveFile(models, nodes_[i].payload_node);
     }
   }
 }
 
-void MergePayloads::GiveFile(const std::vector<MergeModel>& models, size_t carrier) {
-  const ContextNodeOf& from = nodes_[carrier];
+void MergePayloads::GiveFile(const std::vector<MergeModel>& models, size_t payload_node) {
+  const ContextNodeOf& from = nodes_[payload_node];
   const MergeModel& model = models[from.model];
   const std::string& owner = from.bound.owner;
   const std::string name = fmt::format("{}_{}.bin", model.stem, owner.empty() ? "context" : owner);
   const std::string file = Place(model, /*beside=*/false, name, from).name;
   for (const ContextNodeOf& node : nodes_) {
-    if (node.carrier == carrier) NameFile(node, file);
+    if (node.payload_node == payload_node) NameFile(node, file);
   }
 }
 
@@ -157,7 +158,7 @@ std::vector<PayloadRecord> MergePayloads::Records() const {
   for (const MergedBinary& binary : binaries_) records.push_back(binary.record);
   for (size_t i = 0; i < nodes_.size(); ++i) {
     // What has got a file is recorded with it.
-    if (nodes_[i].carrier == i && nodes_[i].bound.node->IntAttribute("embed_mode", 1) == 1) {
+    if (nodes_[i].payload_node == i && nodes_[i].bound.node->IntAttribute("embed_mode", 1) == 1) {
       records.push_back(nodes_[i].recorded);
     }
   }

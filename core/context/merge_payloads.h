@@ -46,19 +46,19 @@ class MergePayloads {
   struct ContextNodeOf {
     size_t model;
     BoundNode bound;         // in its own model
-    size_t carrier;          // as an index into nodes_; kNoCarrier: only the provider knows
-    NodePayload payload;     // of a carrier
-    PayloadRecord recorded;  // of a carrier
+    size_t payload_node;     // as an index into nodes_; kNoPayloadNode: only the provider knows
+    NodePayload payload;     // of a payload_node
+    PayloadRecord recorded;  // of a payload_node
   };
 
   bool IsBeside(const MergeModel& model) const;
   void AddNodes(size_t index, MergeModel& model, bool beside, const SourceOwner& owner_of);
   const MergedBinary& Place(const MergeModel& model, bool beside, const std::string& file,
-                            const ContextNodeOf& carrier);
+                            const ContextNodeOf& payload_node);
   std::string FreeName(const std::string& stem, const std::string& name) const;
   void NameFile(const ContextNodeOf& node, const std::string& file) const;
   void KeepBindings(const std::vector<MergeModel>& models, const SourceOwner& owner_of);
-  void GiveFile(const std::vector<MergeModel>& models, size_t carrier);
+  void GiveFile(const std::vector<MergeModel>& models, size_t payload_node);
   void RefuseSameName(const std::vector<MergeModel>& models, const ContextNodeOf& secondary) const;
 
   std::filesystem::path folder_;

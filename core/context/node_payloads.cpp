@@ -175,9 +175,9 @@ ContextBlob NodePayloads::OpenFile(const std::string& name, std::string_view wha
 }
 
 std::string NodePayloads::DigestOf(const ContextBlob& blob) const {
-  if (blob.file == nullptr) return Xxh128OfMapping(blob.data, blob.size, access_.pool, access_.pulse);
-  return access_.group != nullptr ? access_.group->DigestOf(blob, access_.pool, access_.pulse)
-                                  : blob.file->Digest(access_.pool, access_.pulse);
+  if (blob.file == nullptr) return Xxh128OfMapping(blob.data, blob.size, access_.pool, access_.on_progress);
+  return access_.group != nullptr ? access_.group->DigestOf(blob, access_.pool, access_.on_progress)
+                                  : blob.file->Digest(access_.pool, access_.on_progress);
 }
 
 std::vector<const PayloadRecord*> NodePayloads::UnusedRecords() const {

@@ -33,7 +33,7 @@ struct PayloadAccess {
   std::shared_ptr<ContextStore> store;  // where payloads are when not in files; may be null
   ShareGroup* group = nullptr;          // shares payloads among its sessions
   ThreadPool* pool = nullptr;           // helps with digests
-  Pulse pulse;                          // beats while digests are compared
+  ProgressCallback on_progress;         // beats while digests are compared
   enum Digests {
     kNone,      // sizes are compared
     kRecorded,  // and digests, where there is a record

@@ -7,8 +7,8 @@
 
 namespace epiphyte::core {
 
-OutputFile::OutputFile(std::filesystem::path target, ContextStore* store, Pulse pulse)
-    : target_(std::move(target)), store_(store), pulse_(std::move(pulse)) {
+OutputFile::OutputFile(std::filesystem::path target, ContextStore* store, ProgressCallback on_progress)
+    : target_(std::move(target)), store_(store), on_progress_(std::move(on_progress)) {
   if (store_ == nullptr) {
     staged_ = std::make_unique<StagedFile>(target_);
     return;
@@ -20,7 +20,7 @@ OutputFile::OutputFile(std::filesystem::path target, ContextStore* store, Pulse 
 void OutputFile::Write(const void* data, uint64_t size) {
   const auto* next = static_cast<const char*>(data);
   for (uint64_t left = size; left > 0;) {
-    const uint64_t piece = std::min(left, kBytesPerBeat - unreported_);
+    const uint64_t piece = std::min(left, kBytesPerReport - unreported_);
     digest_.Update(next, piece);
     if (staged_) {
       staged_->Write(next, piece);
@@ -31,14 +31,14 @@ void OutputFile::Write(const void* data, uint64_t size) {
     left -= piece;
     size_ += piece;
     unreported_ += piece;
-    if (unreported_ < kBytesPerBeat) continue;
+    if (unreported_ < kBytesPerReport) continue;
     unreported_ = 0;
-    Beat(pulse_, size_, 0, name());
+    ReportProgress(on_progress_, size_, 0, name());
   }
 }
 
 void OutputFile::End() {
-  if (staged_) staged_->Sync(pulse_);
+  if (staged_) staged_->Sync(on_progress_);
   xxh128_ = digest_.Finish();
 }
 
@@ -60,7 +60,7 @@ OutputFile::Existing OutputFile::Look() const {
   if (!std::filesystem::is_regular_file(status)) return kDifferent;
   try {
     const auto found = MappedFile::Open(target_);
-    return found->size() == size_ && found->Digest(nullptr, pulse_) == xxh128_ ? kSame : kDifferent;
+    return found->size() == size_ && found->Digest(nullptr, on_progress_) == xxh128_ ? kSame : kDifferent;
   } catch (const Error&) {
     return kDifferent;  // what can't be read isn't what was written
   }

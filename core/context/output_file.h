@@ -21,9 +21,9 @@ namespace epiphyte::core {
 
 class OutputFile {
  public:
-  // `store` null: a file. The store knows it by the target's file name. `pulse` beats while bytes are written, made
-  // durable and compared; it must live as long as something of that is done.
-  OutputFile(std::filesystem::path target, ContextStore* store, Pulse pulse = {});
+  // `store` null: a file. The store knows it by the target's file name. `on_progress` beats while bytes are written,
+  // made durable and compared; it must live as long as something of that is done.
+  OutputFile(std::filesystem::path target, ContextStore* store, ProgressCallback on_progress = {});
 
   void Write(const void* data, uint64_t size);
   // Nothing is written after it. The data is durable, but nobody sees it.
@@ -48,7 +48,7 @@ class OutputFile {
  private:
   std::filesystem::path target_;
   ContextStore* store_;
-  Pulse pulse_;
+  ProgressCallback on_progress_;
   uint64_t unreported_ = 0;
   std::unique_ptr<StagedFile> staged_;
   std::unique_ptr<ContextStore::Writer> writer_;

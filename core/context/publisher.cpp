@@ -14,7 +14,8 @@
 
 namespace epiphyte::core {
 
-Publisher::Publisher(Target target, Pulse pulse) : target_(std::move(target)), pulse_(std::move(pulse)) {}
+Publisher::Publisher(Target target, ProgressCallback on_progress)
+    : target_(std::move(target)), on_progress_(std::move(on_progress)) {}
 
 Publisher::~Publisher() = default;
 
@@ -40,12 +41,12 @@ void Publisher::AddModel(const Model& model, const ModelForm& form) {
   WriteOptions options;
   options.annotations = form.annotations;
   if (!form.external_initializers.empty()) {
-    initializers =
-        std::make_unique<OutputFile>(form.path.parent_path() / form.external_initializers, target_.store.get(), pulse_);
+    initializers = std::make_unique<OutputFile>(form.path.parent_path() / form.external_initializers,
+                                                target_.store.get(), on_progress_);
     options.external_file_name = form.external_initializers;
     options.external_sink = [&](const void* data, uint64_t size) { initializers->Write(data, size); };
   }
-  auto onnx = std::make_unique<OutputFile>(form.path, ModelStore(), pulse_);
+  auto onnx = std::make_unique<OutputFile>(form.path, ModelStore(), on_progress_);
   SealWriter sealed([&](const void* data, uint64_t size) { onnx->Write(data, size); });
   WriteModel(model, options, [&](const void* data, uint64_t size) { sealed.Write(data, size); });
   if (initializers && initializers->size() > 0) {
@@ -62,7 +63,7 @@ void Publisher::AddModel(const Model& model, const ModelForm& form) {
 }
 
 void Publisher::AddSealed(std::span<const std::string_view> pieces, const std::filesystem::path& path) {
-  auto onnx = std::make_unique<OutputFile>(path, ModelStore(), pulse_);
+  auto onnx = std::make_unique<OutputFile>(path, ModelStore(), on_progress_);
   SealWriter sealed([&](const void* data, uint64_t piece) { onnx->Write(data, piece); });
   for (const std::string_view piece : pieces) sealed.Write(piece.data(), piece.size());
   sealed.Finish();

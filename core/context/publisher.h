@@ -6,7 +6,7 @@
 // models. What exists already is replaced only on request; identical bytes, from another process that made the same,
 // count as done. What earlier processes left unfinished in the folder is removed.
 //
-//   Publisher publisher({.folder = folder, .store = store}, pulse);
+//   Publisher publisher({.folder = folder, .store = store}, on_progress);
 //   publisher.AddFile(std::move(binary), /*overwrite=*/false);
 //   publisher.AddModel(model, {.path = folder / "model_ctx.onnx"});
 //   publisher.Publish();
@@ -22,7 +22,7 @@
 
 #include "core/base/folder_lock.h"
 #include "core/base/mapped_file.h"
-#include "core/base/pulse.h"
+#include "core/base/progress_callback.h"
 #include "core/context/context_store.h"
 #include "core/context/output_file.h"
 #include "core/graph/graph.h"
@@ -43,8 +43,8 @@ class Publisher {
     std::shared_ptr<ContextStore> store;  // where files go instead, models only if it stores them; null: files
     PublishMeans means = {};
   };
-  // `pulse` beats while models are written and files are made durable.
-  explicit Publisher(Target target, Pulse pulse = {});
+  // `on_progress` beats while models are written and files are made durable.
+  explicit Publisher(Target target, ProgressCallback on_progress = {});
   ~Publisher();
   Publisher(const Publisher&) = delete;
   Publisher& operator=(const Publisher&) = delete;
@@ -88,7 +88,7 @@ class Publisher {
   ContextStore* ModelStore() const;
 
   const Target target_;
-  const Pulse pulse_;
+  const ProgressCallback on_progress_;
   std::vector<std::filesystem::path> protected_;
   UsedFiles mapped_;
   std::vector<Step> binaries_;

@@ -39,13 +39,15 @@ std::string Mismatch(std::string_view what, const FileRecord& record, uint64_t s
 }
 
 std::string InitializersMismatch(const std::vector<FileRecord>& records, const std::string& name,
-                                 const ExternalFile& file, bool digests, ThreadPool* pool, const Pulse& pulse) {
+                                 const ExternalFile& file, bool digests, ThreadPool* pool,
+                                 const ProgressCallback& on_progress) {
   const FileRecord* record = FindRecord(records, name);
   if (record == nullptr) return {};
   std::function<std::string()> digest;
   if (digests) {
     digest = [&] {
-      return file.mapping ? file.mapping->Digest(pool, pulse) : Xxh128OfMapping(file.data, file.size, pool, pulse);
+      return file.mapping ? file.mapping->Digest(pool, on_progress)
+                          : Xxh128OfMapping(file.data, file.size, pool, on_progress);
     };
   }
   return Mismatch(fmt::format("initializers file '{}'", name), *record, file.size, digest);
@@ -53,11 +55,11 @@ std::string InitializersMismatch(const std::vector<FileRecord>& records, const s
 
 ReadOptions CheckedReading(ReadingChecks checks) {
   ReadOptions read;
-  read.pulse = checks.pulse;
+  read.on_progress = checks.on_progress;
   auto records = std::make_shared<std::vector<FileRecord>>();
   read.accept_model = [records, checks](std::string_view bytes, const Metadata& metadata) {
     *records = ReadInitializersRecords(metadata);
-    if (checks.digests) RequireSeal(bytes.data(), bytes.size(), metadata, checks.what, checks.pulse);
+    if (checks.digests) RequireSeal(bytes.data(), bytes.size(), metadata, checks.what, checks.on_progress);
     const bool sealed = checks.digests && SizeWithoutSeal(bytes.data(), bytes.size()) != bytes.size();
     if (checks.on_checked) checks.on_checked(sealed);
   };
@@ -66,7 +68,8 @@ ReadOptions CheckedReading(ReadingChecks checks) {
     return OpenInStore(store, name);
   };
   read.accept_external = [records, checks = std::move(checks)](const std::string& name, const ExternalFile& file) {
-    const std::string problem = InitializersMismatch(*records, name, file, checks.digests, checks.pool, checks.pulse);
+    const std::string problem =
+        InitializersMismatch(*records, name, file, checks.digests, checks.pool, checks.on_progress);
     if (!problem.empty()) Fail(StatusCode::kInvalidGraph, "{}", problem);
   };
   return read;

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/pulse.h"
+#include "core/base/progress_callback.h"
 #include "core/base/thread_pool.h"
 #include "core/context/context_metadata.h"
 #include "core/context/context_store.h"
@@ -27,13 +27,14 @@ std::string Mismatch(std::string_view what, const FileRecord& record, uint64_t s
 // As above, of external initializers; their digest is looked at with `digests`. Nothing is wrong with a file that isn't
 // the recorded one's name: the model's other external data has no record.
 std::string InitializersMismatch(const std::vector<FileRecord>& records, const std::string& name,
-                                 const ExternalFile& file, bool digests, ThreadPool* pool, const Pulse& pulse);
+                                 const ExternalFile& file, bool digests, ThreadPool* pool,
+                                 const ProgressCallback& on_progress);
 
 struct ReadingChecks {
   std::string what;     // names the model in messages
   bool digests = true;  // without: sizes only, and no seal
   ThreadPool* pool = nullptr;
-  Pulse pulse;
+  ProgressCallback on_progress;
   std::shared_ptr<ContextStore> store;  // where recorded initializers are; null: in files
   // Called with whether the model has a seal, which fits. May be empty.
   std::function<void(bool sealed)> on_checked;

@@ -44,14 +44,16 @@ uint64_t SizeWithoutSeal(const void* data, uint64_t size) {
   return seal ? seal->offset : size;
 }
 
-SealState CheckSeal(const void* data, uint64_t size, const Pulse& pulse) {
+SealState CheckSeal(const void* data, uint64_t size, const ProgressCallback& on_progress) {
   const auto seal = FindSeal(data, size);
   if (!seal) return SealState::kNone;
-  return seal->digest == Xxh128OfMapping(data, seal->offset, nullptr, pulse) ? SealState::kIntact : SealState::kBroken;
+  return seal->digest == Xxh128OfMapping(data, seal->offset, nullptr, on_progress) ? SealState::kIntact
+                                                                                   : SealState::kBroken;
 }
 
-void RequireSeal(const void* data, uint64_t size, const Metadata& metadata, std::string_view what, const Pulse& pulse) {
-  switch (CheckSeal(data, size, pulse)) {
+void RequireSeal(const void* data, uint64_t size, const Metadata& metadata, std::string_view what,
+                 const ProgressCallback& on_progress) {
+  switch (CheckSeal(data, size, on_progress)) {
     case SealState::kIntact: return;
     case SealState::kBroken:
       FailHinting(Hint::kReseal, StatusCode::kInvalidGraph,

@@ -38,13 +38,13 @@ class SealWriter {
 enum class SealState { kNone, kIntact, kBroken };
 
 // Looks at the end of the file only as far as the seal's place is concerned, and at everything for the digest.
-SealState CheckSeal(const void* data, uint64_t size, const Pulse& pulse = {});
+SealState CheckSeal(const void* data, uint64_t size, const ProgressCallback& on_progress = {});
 // Size of the model's bytes without the seal; `size` when there is none.
 uint64_t SizeWithoutSeal(const void* data, uint64_t size);
 
 // Throws INVALID_GRAPH when the model's seal is broken, or when its metadata promises one and there is none where it
 // belongs. `what` names the model. `metadata`: as read from the same bytes.
 void RequireSeal(const void* data, uint64_t size, const Metadata& metadata, std::string_view what,
-                 const Pulse& pulse = {});
+                 const ProgressCallback& on_progress = {});
 
 }  // namespace epiphyte::core

@@ -32,7 +32,7 @@ ContextBlob ShareGroup::OpenFile(const std::filesystem::path& path) {
   return blob;
 }
 
-std::string ShareGroup::DigestOf(const ContextBlob& blob, ThreadPool* pool, const Pulse& pulse) {
+std::string ShareGroup::DigestOf(const ContextBlob& blob, ThreadPool* pool, const ProgressCallback& on_progress) {
   const auto find = [&] {
     return std::find_if(files_.begin(), files_.end(), [&](const auto& known) {
       return known.second.blob.data == blob.data && known.second.blob.size == blob.size;
@@ -46,8 +46,9 @@ std::string ShareGroup::DigestOf(const ContextBlob& blob, ThreadPool* pool, cons
       return found->second.xxh128;
     }
   }
-  // The pulse reaches the application, which may use this group in the meantime.
-  std::string digest = blob.file ? blob.file->Digest(pool, pulse) : Xxh128OfMapping(blob.data, blob.size, pool, pulse);
+  // The on_progress reaches the application, which may use this group in the meantime.
+  std::string digest =
+      blob.file ? blob.file->Digest(pool, on_progress) : Xxh128OfMapping(blob.data, blob.size, pool, on_progress);
   const std::lock_guard<std::mutex> lock(mutex_);
   if (const auto found = find(); found != files_.end()) found->second.xxh128 = digest;
   return digest;

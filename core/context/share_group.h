@@ -42,8 +42,8 @@ class ShareGroup {
   // The mapping of `path`, made by the first who asks. Throws as MappedFile::Open does.
   ContextBlob OpenFile(const std::filesystem::path& path);
   // The digest of a blob from OpenFile. It is kept; those who ask before it is known compute it each, so that no
-  // session's pulse keeps another waiting.
-  std::string DigestOf(const ContextBlob& blob, ThreadPool* pool, const Pulse& pulse);
+  // session's on_progress keeps another waiting.
+  std::string DigestOf(const ContextBlob& blob, ThreadPool* pool, const ProgressCallback& on_progress);
 
   // The payload that `record` describes, as a session of the group has opened it in `store`; an empty blob when none
   // has. `verified`: only one whose digest was compared with such a record.

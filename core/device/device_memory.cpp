@@ -36,13 +36,13 @@ uint64_t RoundUp(uint64_t bytes, uint64_t multiple) { return (bytes + multiple -
 
 }  // namespace
 
-struct DevicePiece::Slab {
-  Slab(DeviceMemory* memory, EpBuffer* shared) : home(memory), buffer(shared) {}
-  ~Slab() { home->FreeBuffer(buffer); }
+struct DeviceAllocation::Slab {
+  Slab(DeviceMemory* memory, EpBuffer* shared) : pool(memory), buffer(shared) {}
+  ~Slab() { pool->FreeBuffer(buffer); }
   Slab(const Slab&) = delete;
   Slab& operator=(const Slab&) = delete;
 
-  DeviceMemory* home;
+  DeviceMemory* pool;
   EpBuffer* buffer;
   uint64_t rooms = 0;  // that it is divided into; guarded by the memory's mutex, as is `kept`
   uint64_t kept = 0;   // of them, by the pool
@@ -60,30 +60,30 @@ bool DeviceAccount::Take(uint64_t bytes) {
 
 // --- pieces
 
-DevicePiece::DevicePiece(std::shared_ptr<DeviceMemory> home, EpBuffer* buffer, uint64_t offset, uint64_t size)
-    : DeviceStorage(buffer, offset, size, home->device(), home->number()),
-      keep_alive_(home->owner_.keep_alive.lock()),
-      home_(std::move(home)) {}
+DeviceAllocation::DeviceAllocation(std::shared_ptr<DeviceMemory> pool, EpBuffer* buffer, uint64_t offset, uint64_t size)
+    : DeviceStorage(buffer, offset, size, pool->device(), pool->number()),
+      keep_alive_(pool->owner_.keep_alive.lock()),
+      pool_(std::move(pool)) {}
 
-DevicePiece::~DevicePiece() {
+DeviceAllocation::~DeviceAllocation() {
   if (!is_owner_) return;
   if (account_) account_->Give(counted_);
-  home_->GiveBack(*this);
+  pool_->GiveBack(*this);
 }
 
-bool DevicePiece::IsLost() const { return generation_ != home_->generation(); }
+bool DeviceAllocation::IsLost() const { return generation_ != pool_->generation(); }
 
-void DevicePiece::RequireAlive(std::string_view what) const {
+void DeviceAllocation::RequireAlive(std::string_view what) const {
   if (!IsLost()) return;
   Fail(StatusCode::kDeviceReset,
        "provider '{}': {} was in {} when that device was lost, and is lost with it; make it again from what you have",
-       home_->plugin().name, what, home_->Title());
+       pool_->plugin().name, what, pool_->Title());
 }
 
-void* DevicePiece::Map() {
-  if (!home_->mappable()) return nullptr;
+void* DeviceAllocation::Map() {
+  if (!pool_->mappable()) return nullptr;
   RequireAlive("the value");
-  return static_cast<char*>(home_->MapBuffer(buffer())) + offset();
+  return static_cast<char*>(pool_->MapBuffer(buffer())) + offset();
 }
 
 // --- memory
@@ -146,8 +146,8 @@ bool DeviceMemory::SharesSlabs(uint64_t room) const {
   return (flags_ & EP_MEMORY_WHOLE) == 0 && room <= kLargestShared && max_buffer_ >= kSlabBytes;
 }
 
-std::shared_ptr<DevicePiece> DeviceMemory::Take(uint64_t bytes, const std::shared_ptr<DeviceAccount>& account,
-                                                std::string_view what) {
+std::shared_ptr<DeviceAllocation> DeviceMemory::Take(uint64_t bytes, const std::shared_ptr<DeviceAccount>& account,
+                                                     std::string_view what) {
   if (bytes > max_buffer_ || bytes > kMostBytes) {
     Fail(StatusCode::kOutOfMemory, "provider '{}': {} needs {} bytes, more than the {} that a buffer in {} can have",
          plugin().name, what, bytes, std::min(max_buffer_, kMostBytes), Title());
@@ -160,11 +160,11 @@ std::shared_ptr<DevicePiece> DeviceMemory::Take(uint64_t bytes, const std::share
          plugin().name, what, room, Title(), account->used(), account->limit());
   }
   Kept kept;
-  std::unique_ptr<DevicePiece> piece;
+  std::unique_ptr<DeviceAllocation> piece;
   try {
     kept = TakeKept(room);
     if (kept.buffer == nullptr) kept = NewRoom(room, what);
-    piece.reset(new DevicePiece(shared_from_this(), kept.buffer, kept.offset, room));
+    piece.reset(new DeviceAllocation(shared_from_this(), kept.buffer, kept.offset, room));
   } catch (...) {
     if (kept.buffer != nullptr) Drop(std::move(kept));
     if (account) account->Give(room);
@@ -228,9 +228,9 @@ DeviceMemory::Kept DeviceMemory::NewSlab(uint64_t room) {
   const uint64_t count = kSlabBytes / room;
   const Attempt attempt = TryAllocate(kSlabBytes);
   if (attempt.buffer == nullptr) return {};
-  std::shared_ptr<DevicePiece::Slab> slab;
+  std::shared_ptr<DeviceAllocation::Slab> slab;
   try {
-    slab = std::make_shared<DevicePiece::Slab>(this, attempt.buffer);
+    slab = std::make_shared<DeviceAllocation::Slab>(this, attempt.buffer);
   } catch (...) {
     FreeBuffer(attempt.buffer);
     throw;
@@ -308,7 +308,7 @@ void DeviceMemory::FreeAll(std::vector<Kept> rooms) noexcept {
   }
 }
 
-void DeviceMemory::GiveBack(DevicePiece& piece) noexcept {
+void DeviceMemory::GiveBack(DeviceAllocation& piece) noexcept {
   Kept room{piece.buffer(), piece.offset(), std::move(piece.slab_), piece.generation_};
   {
     const std::lock_guard lock(mutex_);
@@ -335,7 +335,7 @@ void DeviceMemory::CheckHandleType(EpHandleType type, uint32_t possible, const c
        Title(), verb, type, verb, HandleNames(possible));
 }
 
-std::shared_ptr<DevicePiece> DeviceMemory::Import(const EpExternalMemory& external, std::shared_ptr<void> keep) {
+std::shared_ptr<DeviceAllocation> DeviceMemory::Import(const EpExternalMemory& external, std::shared_ptr<void> keep) {
   CheckHandleType(external.type, import_types_, "import");
   if (external.size == 0 || external.size > kMostBytes || external.offset > kMostBytes) {
     Fail(StatusCode::kInvalidArgument, "memory of {} bytes at offset {} can't be imported; 1 to {} expected",
@@ -352,9 +352,9 @@ std::shared_ptr<DevicePiece> DeviceMemory::Import(const EpExternalMemory& extern
   EpBuffer* buffer = nullptr;
   CallDevice("Import", [&] { return owner_.api->Import(plugin().plugin, device_, number_, &given, &buffer); });
   Own(buffer, "Import");
-  std::unique_ptr<DevicePiece> piece;
+  std::unique_ptr<DeviceAllocation> piece;
   try {
-    piece.reset(new DevicePiece(shared_from_this(), buffer, 0, external.size));
+    piece.reset(new DeviceAllocation(shared_from_this(), buffer, 0, external.size));
   } catch (...) {
     FreeBuffer(buffer);
     throw;
@@ -365,8 +365,8 @@ std::shared_ptr<DevicePiece> DeviceMemory::Import(const EpExternalMemory& extern
   return piece;
 }
 
-std::shared_ptr<DevicePiece> DeviceMemory::Adopt(EpBuffer* buffer, uint64_t size, uint64_t offset,
-                                                 const std::shared_ptr<DeviceAccount>& account) {
+std::shared_ptr<DeviceAllocation> DeviceMemory::Adopt(EpBuffer* buffer, uint64_t size, uint64_t offset,
+                                                      const std::shared_ptr<DeviceAccount>& account) {
   if (buffer == nullptr) Fail(StatusCode::kInvalidArgument, "a null buffer can't be a value's memory");
   if (size == 0 || offset >= size || offset % alignment_ != 0 || ((flags_ & EP_MEMORY_WHOLE) != 0 && offset != 0)) {
     Fail(StatusCode::kInvalidArgument, "a value can't begin {} bytes into a buffer of {} bytes in {}: {} expected",
@@ -374,7 +374,7 @@ std::shared_ptr<DevicePiece> DeviceMemory::Adopt(EpBuffer* buffer, uint64_t size
          (flags_ & EP_MEMORY_WHOLE) != 0 ? "0" : fmt::format("a multiple of {} below its size", alignment_));
   }
   // Everything that can fail comes before the buffer is the host's: what is refused stays the plugin's.
-  std::shared_ptr<DevicePiece> piece(new DevicePiece(shared_from_this(), buffer, offset, size - offset));
+  std::shared_ptr<DeviceAllocation> piece(new DeviceAllocation(shared_from_this(), buffer, offset, size - offset));
   if (!OwnedHandles::Buffers().Add(plugin().descriptor, buffer)) {
     Fail(StatusCode::kInvalidArgument, "the buffer is the host's already; each is adopted once, until Free");
   }
@@ -395,7 +395,7 @@ std::shared_ptr<DevicePiece> DeviceMemory::Adopt(EpBuffer* buffer, uint64_t size
   return piece;
 }
 
-EpExternalMemory DeviceMemory::Export(DevicePiece& piece, EpHandleType type) {
+EpExternalMemory DeviceMemory::Export(DeviceAllocation& piece, EpHandleType type) {
   CheckHandleType(type, export_types_, "export");
   if (piece.slab_ || piece.offset() != 0) {
     Fail(StatusCode::kInvalidArgument,

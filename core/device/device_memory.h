@@ -1,6 +1,6 @@
 // DeviceMemory: one memory of one device of a plugin, and the pool from which values in it are made.
 //
-//   std::shared_ptr<DevicePiece> piece = memory->Take(bytes, account, "output 'y'");
+//   std::shared_ptr<DeviceAllocation> piece = memory->Take(bytes, account, "output 'y'");
 //   ValuePtr y = Value::OnDevice(DataType::kFloat, dims, piece);
 //
 // The pool keeps what is given back, in size classes, for the next value of any session; small values share buffers,
@@ -42,10 +42,10 @@ class DeviceAccount {
 
 // One value's piece, at least as large as was asked for. Its destructor gives it back to the pool, or frees the buffer
 // when it is no pool's: nothing that was submitted may use it then.
-class DevicePiece : public DeviceStorage {
+class DeviceAllocation : public DeviceStorage {
  public:
-  ~DevicePiece() override;
-  const std::shared_ptr<DeviceMemory>& home() const { return home_; }
+  ~DeviceAllocation() override;
+  const std::shared_ptr<DeviceMemory>& pool() const { return pool_; }
   const std::shared_ptr<DeviceAccount>& account() const { return account_; }
   // What DeviceMemory::Owner::keep_alive gave when the piece was made; may be null.
   const std::shared_ptr<void>& keep_alive() const { return keep_alive_; }
@@ -59,10 +59,10 @@ class DevicePiece : public DeviceStorage {
  private:
   friend class DeviceMemory;
   struct Slab;  // a buffer that several pieces share; freed with the last of them and of the pool's
-  DevicePiece(std::shared_ptr<DeviceMemory> home, EpBuffer* buffer, uint64_t offset, uint64_t size);
+  DeviceAllocation(std::shared_ptr<DeviceMemory> pool, EpBuffer* buffer, uint64_t offset, uint64_t size);
 
   std::shared_ptr<void> keep_alive_;  // what the pool needs: goes last
-  std::shared_ptr<DeviceMemory> home_;
+  std::shared_ptr<DeviceMemory> pool_;
   std::shared_ptr<DeviceAccount> account_;  // null: counted nowhere
   std::shared_ptr<Slab> slab_;              // null: the buffer is this piece's alone
   bool is_owner_ = false;                   // of its place in the buffer: set when nothing can fail any more
@@ -97,17 +97,17 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
 
   // Room for a value of `bytes`, which may be 0. Throws OUT_OF_MEMORY, with `what` it was for, what is in use, and the
   // option where that is the cause; DEVICE_RESET and whatever else the plugin gives.
-  std::shared_ptr<DevicePiece> Take(uint64_t bytes, const std::shared_ptr<DeviceAccount>& account,
-                                    std::string_view what);
+  std::shared_ptr<DeviceAllocation> Take(uint64_t bytes, const std::shared_ptr<DeviceAccount>& account,
+                                         std::string_view what);
   // A piece over memory that exists, which `keep` keeps (may be null).
-  std::shared_ptr<DevicePiece> Import(const EpExternalMemory& external, std::shared_ptr<void> keep);
+  std::shared_ptr<DeviceAllocation> Import(const EpExternalMemory& external, std::shared_ptr<void> keep);
   // A piece of a buffer that the plugin made by itself, which is freed with it. Throws INVALID_ARGUMENT for a buffer
   // that the host has already, for null, and for an offset that does not fit.
-  std::shared_ptr<DevicePiece> Adopt(EpBuffer* buffer, uint64_t size, uint64_t offset,
-                                     const std::shared_ptr<DeviceAccount>& account);
+  std::shared_ptr<DeviceAllocation> Adopt(EpBuffer* buffer, uint64_t size, uint64_t offset,
+                                          const std::shared_ptr<DeviceAccount>& account);
   // The whole buffer of a piece that is a buffer of its own (imported, adopted, large); `type`: one EP_HANDLE_… bit.
   // From then on it is no pool's: others may go on using the memory when the value is gone.
-  EpExternalMemory Export(DevicePiece& piece, EpHandleType type);
+  EpExternalMemory Export(DeviceAllocation& piece, EpHandleType type);
 
   struct Use {
     uint64_t value_bytes = 0;  // in values
@@ -127,11 +127,11 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   void SetSiblings(std::vector<std::weak_ptr<DeviceMemory>> siblings) { siblings_ = std::move(siblings); }
 
  private:
-  friend class DevicePiece;
+  friend class DeviceAllocation;
   struct Kept {  // room that no value has
     EpBuffer* buffer = nullptr;
     uint64_t offset = 0;
-    std::shared_ptr<DevicePiece::Slab> slab;
+    std::shared_ptr<DeviceAllocation::Slab> slab;
     uint64_t generation = 0;  // of the device when it was made
   };
   struct Attempt {
@@ -148,7 +148,7 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   Attempt TryAllocate(uint64_t size);
   [[noreturn]] void FailOutOfMemory(uint64_t size, std::string_view what, std::string_view refusal) const;
   void CountValue(uint64_t bytes);
-  void GiveBack(DevicePiece& piece) noexcept;
+  void GiveBack(DeviceAllocation& piece) noexcept;
   void Drop(Kept room) noexcept;
   // Of what the plugin made: null and what the host has already are refused.
   void Own(EpBuffer* buffer, const char* function);

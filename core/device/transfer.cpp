@@ -10,8 +10,8 @@ namespace {
 
 // One end of a copy: host memory at `data`, or a buffer that only its plugin reaches.
 struct End {
-  DevicePiece* piece = nullptr;  // null: the host's from the start
-  char* data = nullptr;          // null: no host address
+  DeviceAllocation* piece = nullptr;  // null: the host's from the start
+  char* data = nullptr;               // null: no host address
 };
 
 End EndOf(const Value& value) {
@@ -27,9 +27,9 @@ End EndOf(const Value& value) {
   return end;
 }
 
-const LoadedPlugin& PluginOf(const DevicePiece& piece) { return piece.home()->plugin(); }
+const LoadedPlugin& PluginOf(const DeviceAllocation& piece) { return piece.pool()->plugin(); }
 
-PluginDevice& DeviceOf(const DevicePiece& piece, Devices& devices) {
+PluginDevice& DeviceOf(const DeviceAllocation& piece, Devices& devices) {
   PluginDevice* device = devices.Find(PluginOf(piece), piece.device());
   if (device == nullptr) {
     Fail(StatusCode::kInvalidArgument, "a tensor is in the memory of provider '{}', which has none here",
@@ -44,7 +44,7 @@ EpCopyEnd ToAbi(const End& end, bool as_buffer) {
 }
 
 // `at` is a piece of the device that does it, at one end or the other.
-void CopyOn(const DevicePiece& at, const End& from, const End& to, uint64_t bytes, Devices& devices) {
+void CopyOn(const DeviceAllocation& at, const End& from, const End& to, uint64_t bytes, Devices& devices) {
   const auto is_its = [&](const End& end) { return end.piece != nullptr && &PluginOf(*end.piece) == &PluginOf(at); };
   const EpCopy copy{ToAbi(from, is_its(from)), ToAbi(to, is_its(to)), bytes};
   DeviceStream stream(DeviceOf(at, devices));
@@ -59,8 +59,8 @@ void CopyOn(const DevicePiece& at, const End& from, const End& to, uint64_t byte
 
 }  // namespace
 
-DevicePiece* PieceOf(const Value& value) {
-  return value.IsOnDevice() ? dynamic_cast<DevicePiece*>(value.storage().get()) : nullptr;
+DeviceAllocation* PieceOf(const Value& value) {
+  return value.IsOnDevice() ? dynamic_cast<DeviceAllocation*>(value.storage().get()) : nullptr;
 }
 
 ValuePtr ToHost(const ValuePtr& value, Devices& devices, MemoryBudget* budget) {

@@ -12,7 +12,7 @@
 namespace epiphyte::core {
 
 // The piece of a value that is on a device; null for one in host memory.
-DevicePiece* PieceOf(const Value& value);
+DeviceAllocation* PieceOf(const Value& value);
 // The value itself when it is in host memory already.
 ValuePtr ToHost(const ValuePtr& value, Devices& devices, MemoryBudget* budget = nullptr);
 // A copy of `value`, which is a tensor of numbers anywhere.

@@ -256,10 +256,10 @@ class Expansion {
 
 // False when all are expanded; true after calls of functions were replaced, which is to be done without any of them
 // open.
-bool ExpandAll(Model& model, const Pulse& pulse, const OperatorSchemas* schemas, size_t* budget) {
+bool ExpandAll(Model& model, const ProgressCallback& on_progress, const OperatorSchemas* schemas, size_t* budget) {
   std::vector<Node*> gradients;
   FindGradients(*model.graph, &gradients);
-  RunningInference inference(*model.graph, pulse, schemas);
+  RunningInference inference(*model.graph, on_progress, schemas);
   for (Node* node : gradients) {
     Expansion expansion(*node, budget);
     const std::unordered_set<const Node*> calls = expansion.WithoutRule();
@@ -276,13 +276,13 @@ bool ExpandAll(Model& model, const Pulse& pulse, const OperatorSchemas* schemas,
 
 bool IsGradient(const Node& node) { return node.Is("Gradient", kPreviewTrainingDomain); }
 
-bool ExpandGradients(Model& model, const Pulse& pulse, const OperatorSchemas* schemas) {
+bool ExpandGradients(Model& model, const ProgressCallback& on_progress, const OperatorSchemas* schemas) {
   if (!HasGradient(*model.graph)) return false;
   return WithPrintableErrors("", [&] {
     size_t budget = std::min(kMostBudget, kLeastBudget + kBudgetPerNode * CountNodes(*model.graph));
-    while (ExpandAll(model, pulse, schemas, &budget)) {
+    while (ExpandAll(model, on_progress, schemas, &budget)) {
     }
-    InferTypes(*model.graph, pulse, schemas);
+    InferTypes(*model.graph, on_progress, schemas);
     return true;
   });
 }

@@ -12,7 +12,7 @@
 
 #include <vector>
 
-#include "core/base/pulse.h"
+#include "core/base/progress_callback.h"
 #include "core/graph/graph.h"
 
 namespace epiphyte::core {
@@ -24,6 +24,6 @@ bool IsGradient(const Node& node);
 // Returns whether there was one, nested graphs included. Types must have been inferred, and have been again after it.
 // Throws INVALID_GRAPH where a node breaks the operator's rules, NOT_IMPLEMENTED where something has no rule here; both
 // name the nodes.
-bool ExpandGradients(Model& model, const Pulse& pulse = {}, const OperatorSchemas* schemas = nullptr);
+bool ExpandGradients(Model& model, const ProgressCallback& on_progress = {}, const OperatorSchemas* schemas = nullptr);
 
 }  // namespace epiphyte::core

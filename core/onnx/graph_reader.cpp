@@ -181,7 +181,7 @@ void GraphReader::ReadInto(std::string_view graph_proto, Scope& scope) {
   SetDeclaredTypes(value_infos, scope);
   for (const std::string_view node : nodes) {
     AddNode(node, scope);
-    if (++nodes_read_ % kNodesPerBeat == 0) Beat(pulse_, nodes_read_, 0, "reading nodes");
+    if (++nodes_read_ % kNodesPerReport == 0) ReportProgress(on_progress_, nodes_read_, 0, "reading nodes");
   }
   SetGraphOutputs(outputs, scope);
 }

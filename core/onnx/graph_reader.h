@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/base/pulse.h"
+#include "core/base/progress_callback.h"
 #include "core/graph/graph.h"
 #include "core/onnx/tensor_reader.h"
 
@@ -38,14 +38,15 @@ void ReadOpset(std::string_view opset_proto, std::map<std::string, int64_t>* ops
 
 class GraphReader {
  public:
-  // `schemas`: who describes operators of other domains; may be null. `pulse` beats while nodes are read; more than
-  // `max_nodes` are refused with FAIL.
+  // `schemas`: who describes operators of other domains; may be null. `on_progress` beats while nodes are read; more
+  // than `max_nodes` are refused with FAIL.
   GraphReader(const TensorReader& tensors, std::map<std::string, int64_t> opsets,
-              const OperatorSchemas* schemas = nullptr, Pulse pulse = {}, uint64_t max_nodes = UINT64_MAX)
+              const OperatorSchemas* schemas = nullptr, ProgressCallback on_progress = {},
+              uint64_t max_nodes = UINT64_MAX)
       : tensors_(tensors),
         opsets_(std::move(opsets)),
         schemas_(schemas),
-        pulse_(std::move(pulse)),
+        on_progress_(std::move(on_progress)),
         max_nodes_(max_nodes) {}
 
   // Initializers that are inputs of the whole graph, too, become overridable ones instead of constants.
@@ -82,7 +83,7 @@ class GraphReader {
   const TensorReader& tensors_;
   std::map<std::string, int64_t> opsets_;
   const OperatorSchemas* schemas_;
-  Pulse pulse_;
+  ProgressCallback on_progress_;
   uint64_t max_nodes_;
   bool keeps_overridable_ = false;
   uint64_t nodes_seen_ = 0;

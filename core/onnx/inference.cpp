@@ -20,8 +20,8 @@ namespace {
 
 class TypeInferencer {
  public:
-  TypeInferencer(const Pulse& pulse, const OperatorSchemas* custom, SchemaTable& schemas)
-      : pulse_(pulse), custom_(custom), schemas_(schemas) {}
+  TypeInferencer(const ProgressCallback& on_progress, const OperatorSchemas* custom, SchemaTable& schemas)
+      : on_progress_(on_progress), custom_(custom), schemas_(schemas) {}
 
   void InferGraph(Graph& graph) {
     for (const auto& value : graph.values()) {
@@ -29,7 +29,7 @@ class TypeInferencer {
     }
     for (Node* node : graph.TopologicalOrder()) {
       InferNode(*node);
-      if (++nodes_done_ % kNodesPerBeat == 0) Beat(pulse_, nodes_done_, 0, "inferring types");
+      if (++nodes_done_ % kNodesPerReport == 0) ReportProgress(on_progress_, nodes_done_, 0, "inferring types");
     }
   }
 
@@ -87,7 +87,7 @@ class TypeInferencer {
       const std::optional<std::string> function = BuildMicrosoftFunction(node);
       if (!function) return;
       outputs = PutBodyInto(graph, node, *function);
-      TypeInferencer(pulse_, nullptr, schemas_).InferGraph(graph);
+      TypeInferencer(on_progress_, nullptr, schemas_).InferGraph(graph);
     } catch (const Error& error) {
       return Log(LogLevel::kDebug, "onnx", "{}: types not inferred: {}", NodeLabel(node), error.message());
     }
@@ -151,7 +151,7 @@ class TypeInferencer {
     bool operator==(const Key&) const = default;
   };
 
-  const Pulse& pulse_;
+  const ProgressCallback& on_progress_;
   const OperatorSchemas* custom_;
   uint64_t nodes_done_ = 0;
   SchemaTable& schemas_;
@@ -165,27 +165,27 @@ class TypeInferencer {
 
 }  // namespace
 
-void InferTypes(Graph& graph, const Pulse& pulse, const OperatorSchemas* schemas) {
+void InferTypes(Graph& graph, const ProgressCallback& on_progress, const OperatorSchemas* schemas) {
   WithPrintableErrors("", [&] {
     SchemaTable table;
-    TypeInferencer inferencer(pulse, schemas, table);
+    TypeInferencer inferencer(on_progress, schemas, table);
     inferencer.InferGraph(graph);
     inferencer.declared().Report();
   });
 }
 
-void InferDeclaredTypes(Graph& graph, const Pulse& pulse, const OperatorSchemas* schemas) {
+void InferDeclaredTypes(Graph& graph, const ProgressCallback& on_progress, const OperatorSchemas* schemas) {
   std::vector<ValueDef*> scalars;
   for (ValueDef* input : graph.inputs()) {
     const TypePtr& type = input->type();
     if (type && type->IsTensor() && type->shape() && type->shape()->empty() && !input->default_value())
       scalars.push_back(input);
   }
-  if (scalars.empty()) return InferTypes(graph, pulse, schemas);
+  if (scalars.empty()) return InferTypes(graph, on_progress, schemas);
   const SavedTypes declared(graph);
   const auto infer = [&]() -> std::optional<Error> {
     try {
-      InferTypes(graph, pulse, schemas);
+      InferTypes(graph, on_progress, schemas);
       return std::nullopt;
     } catch (const Error& error) {
       if (error.code() != StatusCode::kInvalidGraph) throw;
@@ -205,15 +205,16 @@ void InferDeclaredTypes(Graph& graph, const Pulse& pulse, const OperatorSchemas*
 }
 
 struct RunningInference::State {
-  Pulse pulse;
+  ProgressCallback on_progress;
   SchemaTable table;
   TypeInferencer inferencer;
 
-  State(const Pulse& beats, const OperatorSchemas* schemas) : pulse(beats), inferencer(pulse, schemas, table) {}
+  State(const ProgressCallback& beats, const OperatorSchemas* schemas)
+      : on_progress(beats), inferencer(on_progress, schemas, table) {}
 };
 
-RunningInference::RunningInference(Graph& graph, const Pulse& pulse, const OperatorSchemas* schemas)
-    : state_(std::make_unique<State>(pulse, schemas)) {
+RunningInference::RunningInference(Graph& graph, const ProgressCallback& on_progress, const OperatorSchemas* schemas)
+    : state_(std::make_unique<State>(on_progress, schemas)) {
   state_->inferencer.InferGraph(graph);
 }
 

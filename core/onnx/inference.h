@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/pulse.h"
+#include "core/base/progress_callback.h"
 #include "core/graph/graph.h"
 #include "core/onnx/known_operators.h"
 
@@ -19,19 +19,20 @@ class OperatorSchemas;
 
 // Sets the type of every value that can be known, nested graphs included. A declared type adds what inference can't
 // know; see declared_types.h for contradictions. Linear in nodes, but for those in the bodies of Loop, which are
-// inferred a few times. `pulse` beats with the nodes that are done.
+// inferred a few times. `on_progress` beats with the nodes that are done.
 //
 // `schemas`: who describes operators of other domains; may be null.
-void InferTypes(Graph& graph, const Pulse& pulse = {}, const OperatorSchemas* schemas = nullptr);
+void InferTypes(Graph& graph, const ProgressCallback& on_progress = {}, const OperatorSchemas* schemas = nullptr);
 // The same for a graph as it was read. Inputs that are declared as scalars, but can't be, are taken for tensors of any
 // shape.
-void InferDeclaredTypes(Graph& graph, const Pulse& pulse, const OperatorSchemas* schemas);
+void InferDeclaredTypes(Graph& graph, const ProgressCallback& on_progress, const OperatorSchemas* schemas);
 
 // The same for who adds nodes and wants to know at once what they make. `graph` is inferred first; no value may be
 // removed meanwhile.
 class RunningInference {
  public:
-  explicit RunningInference(Graph& graph, const Pulse& pulse = {}, const OperatorSchemas* schemas = nullptr);
+  explicit RunningInference(Graph& graph, const ProgressCallback& on_progress = {},
+                            const OperatorSchemas* schemas = nullptr);
   ~RunningInference();
   // Of a node whose inputs are inferred already.
   void Infer(Node& node);

@@ -103,7 +103,7 @@ Model ReadModel(std::string_view bytes, std::shared_ptr<const void> owner, std::
   external->Redirect(options.open_external);
   external->Check(options.accept_external);
   const TensorReader tensors(owner, external.get());
-  GraphReader reader(tensors, opsets, options.schemas, options.pulse, options.max_nodes);
+  GraphReader reader(tensors, opsets, options.schemas, options.on_progress, options.max_nodes);
   if (model.ir_version >= kFirstIrVersionWithOverridable && !options.constant_initializers) reader.KeepOverridable();
   model.graph = reader.Read(*fields.graph);
   model.graph->Finalize();
@@ -112,9 +112,9 @@ Model ReadModel(std::string_view bytes, std::shared_ptr<const void> owner, std::
   if (!fields.functions.empty()) functions = std::make_shared<ModelFunctions>(fields.functions, owner, external);
   model.functions = functions;
   if (options.infer) {
-    CheckOperators(model, options.pulse, options.schemas);
-    InferDeclaredTypes(*model.graph, options.pulse, options.schemas);
-    ExpandGradients(model, options.pulse, options.schemas);
+    CheckOperators(model, options.on_progress, options.schemas);
+    InferDeclaredTypes(*model.graph, options.on_progress, options.schemas);
+    ExpandGradients(model, options.on_progress, options.schemas);
   }
   if (options.keep_function) InlineFunctions(model, options.keep_function, options.schemas);
   return model;

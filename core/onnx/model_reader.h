@@ -29,7 +29,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/pulse.h"
+#include "core/base/progress_callback.h"
 #include "core/graph/graph.h"
 #include "core/onnx/external_data.h"
 
@@ -52,7 +52,7 @@ struct ReadOptions {
   // How many nodes a model may have, nested graphs included; more are refused before they are made.
   uint64_t max_nodes = UINT64_MAX;
   // Beats while nodes are read, checked and inferred. May be empty.
-  Pulse pulse;
+  ProgressCallback on_progress;
   // Initializers that are inputs, too, are constants whatever the IR version is.
   bool constant_initializers = false;
   // Run schema checks and type and shape inference.

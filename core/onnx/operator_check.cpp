@@ -18,14 +18,15 @@ namespace {
 
 class OperatorChecker {
  public:
-  OperatorChecker(const Model& model, const Pulse& pulse, const OperatorSchemas* custom)
-      : functions_(ModelFunctions::Of(model)), pulse_(pulse), custom_(custom) {}
+  OperatorChecker(const Model& model, const ProgressCallback& on_progress, const OperatorSchemas* custom)
+      : functions_(ModelFunctions::Of(model)), on_progress_(on_progress), custom_(custom) {}
 
   void Check(const Graph& graph) {
     uint64_t checked = 0;
     for (const auto& node : graph.nodes()) {
       if (node == nullptr) continue;
-      if (++checked % kNodesPerBeat == 0) Beat(pulse_, checked, graph.nodes().size(), "checking nodes");
+      if (++checked % kNodesPerReport == 0)
+        ReportProgress(on_progress_, checked, graph.nodes().size(), "checking nodes");
       for (const Graph* body : node->subgraphs()) Check(*body);
       CheckOne(*node);
     }
@@ -74,7 +75,7 @@ class OperatorChecker {
   }
 
   const ModelFunctions* functions_;
-  const Pulse& pulse_;
+  const ProgressCallback& on_progress_;
   const OperatorSchemas* custom_;
   SchemaTable schemas_;
   std::set<std::string> newer_domains_;  // told of
@@ -82,8 +83,8 @@ class OperatorChecker {
 
 }  // namespace
 
-void CheckOperators(const Model& model, const Pulse& pulse, const OperatorSchemas* schemas) {
-  WithPrintableErrors("", [&] { OperatorChecker(model, pulse, schemas).Check(*model.graph); });
+void CheckOperators(const Model& model, const ProgressCallback& on_progress, const OperatorSchemas* schemas) {
+  WithPrintableErrors("", [&] { OperatorChecker(model, on_progress, schemas).Check(*model.graph); });
 }
 
 }  // namespace epiphyte::core

@@ -65,12 +65,12 @@ void RemoveUnusedConstants(Graph& graph) {
 class Partitioner {
  public:
   Partitioner(std::span<PartitionProvider> providers, std::string_view name_prefix, PartitionNames names,
-              const Pulse& pulse, PartitionResult begun = {})
+              const ProgressCallback& on_progress, PartitionResult begun = {})
       : providers_(providers),
         order_(AskingOrder(providers)),
         prefix_(name_prefix),
         names_(std::move(names)),
-        pulse_(pulse),
+        on_progress_(on_progress),
         result_(std::move(begun)) {
     result_.placement.providers.clear();
     for (const PartitionProvider& provider : providers_) result_.placement.providers.push_back(provider.name);
@@ -121,7 +121,7 @@ class Partitioner {
   std::vector<int32_t> order_;
   std::string_view prefix_;
   PartitionNames names_;
-  const Pulse& pulse_;
+  const ProgressCallback& on_progress_;
   PartitionResult result_;
   std::unordered_set<const Graph*> partitioned_;  // result_.graphs
 };
@@ -263,7 +263,7 @@ void Partitioner::Ask(Level& level, int32_t provider) {
   const auto is_candidate = [&](const auto& node) { return node->provider == kUnplaced && IsFor(provider, *node); };
   if (std::none_of(level.graph->nodes().begin(), level.graph->nodes().end(), is_candidate)) return;
   Capability capability = providers_[provider].get_capability(*level.graph);
-  Beat(pulse_, 0, 0, "checking claims");
+  ReportProgress(on_progress_, 0, 0, "checking claims");
   for (std::string& warning : capability.warnings) Warn(std::move(warning));
 
   std::map<const Node*, UnitNote> notes;  // by a unit's first node
@@ -273,7 +273,7 @@ void Partitioner::Ask(Level& level, int32_t provider) {
     }
   }
   const std::vector<std::vector<Node*>> units = CheckedUnits(level, provider, capability);
-  Beat(pulse_, 0, 0, "grouping");
+  ReportProgress(on_progress_, 0, 0, "grouping");
   GroupingRules rules;
   rules.only_connected = capability.only_connected;
   if (!notes.empty()) {
@@ -301,9 +301,9 @@ void Partitioner::Ask(Level& level, int32_t provider) {
     Fuse(level, provider, group);
     NoteClaims(group, notes);
     nodes_fused += group.size();
-    if (nodes_fused - nodes_told < kNodesPerBeat) continue;
+    if (nodes_fused - nodes_told < kNodesPerReport) continue;
     nodes_told = nodes_fused;
-    Beat(pulse_, nodes_fused, 0, "taking groups out");
+    ReportProgress(on_progress_, nodes_fused, 0, "taking groups out");
   }
   if (!groups.empty()) Refresh(level);
 }
@@ -467,17 +467,18 @@ std::vector<int32_t> AskingOrder(std::span<const PartitionProvider> providers) {
 }
 
 void OfferAgain(std::span<const DeclinedPartition> declined, int32_t provider, std::span<PartitionProvider> providers,
-                std::string_view name_prefix, PartitionNames names, const Pulse& pulse, PartitionResult* result) {
+                std::string_view name_prefix, PartitionNames names, const ProgressCallback& on_progress,
+                PartitionResult* result) {
   for (const std::shared_ptr<PartitionedGraph>& level : result->graphs) TakeNodeNames(*level->graph, &names);
-  Partitioner partitioner(providers, name_prefix, std::move(names), pulse, std::move(*result));
+  Partitioner partitioner(providers, name_prefix, std::move(names), on_progress, std::move(*result));
   partitioner.OfferAgain(declined, provider);
   *result = partitioner.Take();
 }
 
 PartitionResult PartitionGraph(Graph& graph, std::span<PartitionProvider> providers, std::string_view name_prefix,
-                               PartitionNames names, const Pulse& pulse) {
+                               PartitionNames names, const ProgressCallback& on_progress) {
   TakeNodeNames(graph, &names);
-  Partitioner partitioner(providers, name_prefix, std::move(names), pulse);
+  Partitioner partitioner(providers, name_prefix, std::move(names), on_progress);
   partitioner.Run(graph, "");
   return partitioner.Take();
 }

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/pulse.h"
+#include "core/base/progress_callback.h"
 #include "core/graph/graph.h"
 #include "core/partition/partition.h"
 #include "core/partition/partition_names.h"
@@ -60,10 +60,10 @@ struct PartitionResult {
 // Changes `graph` and leaves it finalized. EPContext nodes are placed by the caller: claims on them are dropped, and
 // those that have a provider are reported as partitions. Constants that nothing needs outside of partitions are
 // removed. A node that nobody claimed stays, with provider kUnplaced: whether that is an error is for the caller to
-// say. Partitions are called by `names`, and like no node of the graph. `pulse` beats between the
+// say. Partitions are called by `names`, and like no node of the graph. `on_progress` beats between the
 // steps of each graph.
 PartitionResult PartitionGraph(Graph& graph, std::span<PartitionProvider> providers, std::string_view name_prefix,
-                               PartitionNames names = {}, const Pulse& pulse = {});
+                               PartitionNames names = {}, const ProgressCallback& on_progress = {});
 
 // What a provider says of a node of one of its partitions.
 struct NodeNote {
@@ -88,6 +88,7 @@ struct DeclinedPartition {
 // compiled yet. Changes the graphs that the partitions are in and leaves them finalized; Partition::node of all others
 // stays.
 void OfferAgain(std::span<const DeclinedPartition> declined, int32_t provider, std::span<PartitionProvider> providers,
-                std::string_view name_prefix, PartitionNames names, const Pulse& pulse, PartitionResult* result);
+                std::string_view name_prefix, PartitionNames names, const ProgressCallback& on_progress,
+                PartitionResult* result);
 
 }  // namespace epiphyte::core

@@ -77,13 +77,13 @@ std::string Placement::RemovedSummary() const {
   if (removed.empty()) return {};
   std::string text = CountText(removed.size(), "more node") + " of the model";
   std::string_view separator = ": ";
-  for (const Fate fate :
-       {Fate::kFolded, Fate::kMerged, Fate::kBypassed, Fate::kDead, Fate::kInlined, Fate::kDecided, Fate::kUntaken,
-        Fate::kRewritten}) {
+  for (const RemovalReason fate :
+       {RemovalReason::kFolded, RemovalReason::kMerged, RemovalReason::kForwarded, RemovalReason::kDead,
+        RemovalReason::kInlined, RemovalReason::kDecided, RemovalReason::kDeadBranch, RemovalReason::kRewritten}) {
     const auto count =
         std::count_if(removed.begin(), removed.end(), [fate](const RemovedNode& node) { return node.fate == fate; });
     if (count == 0) continue;
-    text += fmt::format("{}{} {}", separator, count, FateName(fate));
+    text += fmt::format("{}{} {}", separator, count, RemovalReasonName(fate));
     separator = ", ";
   }
   return text;
@@ -116,7 +116,7 @@ std::string Placement::ToJson() const {
                                    {"name", node.name},
                                    {"op_type", node.op_type},
                                    {"domain", node.domain},
-                                   {"fate", FateName(node.fate)},
+                                   {"fate", RemovalReasonName(node.fate)},
                                    {"into", node.into},
                                    {"text", node.Describe()}});
   }

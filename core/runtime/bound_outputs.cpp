@@ -59,19 +59,19 @@ void BoundOutputs::Check() const {
   }
 }
 
-bool BoundOutputs::IsWritable(const OutputBinding& binding, size_t step, uint32_t lane, uint32_t output,
-                              std::span<LaneValue* const> used) const {
+bool BoundOutputs::IsWritable(const OutputBinding& binding, size_t step, uint32_t queue, uint32_t output,
+                              std::span<TrackedValue* const> used) const {
   const PlanStep& running = plan_.tables().steps[step];
   const Value& target = *binding.value;
-  const bool on_lane = lane != kHostLane;
-  const uint32_t set = on_lane ? running.kernel->places().OfOutput(output) : EP_MEMORIES_HOST;
-  if (!IsWithin(target, on_lane ? &plan_.device(lane) : nullptr, set)) return false;
-  const int32_t alias = on_lane ? running.kernel->places().AliasOf(output) : -1;
+  const bool on_queue = queue != kHostQueue;
+  const uint32_t set = on_queue ? running.kernel->places().OfOutput(output) : EP_MEMORIES_HOST;
+  if (!IsWithin(target, on_queue ? &plan_.device(queue) : nullptr, set)) return false;
+  const int32_t alias = on_queue ? running.kernel->places().AliasOf(output) : -1;
   const auto inputs = plan_.tables().InputsOf(running);
   for (uint32_t slot = 0; slot < frame_.slots.size(); ++slot) {
-    const LaneValue& value = frame_.slots[slot];
+    const TrackedValue& value = frame_.slots[slot];
     if (!value.value || !Overlap(target, *value.value)) continue;
-    if (lanes_.IsUsedElsewhere(value, lane)) return false;
+    if (queues_.IsUsedElsewhere(value, queue)) return false;
     if (!plan_.IsReadFrom(slot, step)) continue;
     // Only the kernel itself reads it, once, and said that it can be written over.
     const bool is_alias = alias >= 0 && inputs[static_cast<size_t>(alias)] == slot &&
@@ -106,19 +106,19 @@ void BoundOutputs::CheckFits() const {
 void BoundOutputs::Deliver(std::span<ValuePtr> outputs) {
   CheckFits();
   const std::vector<uint32_t>& slots = plan_.tables().outputs;
-  std::vector<LaneValue*>& to_host = frame_.used;  // no step runs any more
+  std::vector<TrackedValue*>& to_host = frame_.used;  // no step runs any more
   to_host.clear();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const OutputBinding* binding = bindings_ == nullptr ? nullptr : &bindings_->outputs[i];
     const bool is_bound = binding != nullptr && (binding->value || binding->memory);
     to_host.push_back(is_bound ? nullptr : &frame_.slots[slots[i]]);
   }
-  lanes_.BringToHost(to_host);
-  lanes_.SynchronizeAll();
+  queues_.CopyToHost(to_host);
+  queues_.SynchronizeAll();
   std::vector<LateCopy> late;
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (to_host[i] != nullptr) {
-      outputs[i] = lanes_.OnHost(*to_host[i]).value;
+      outputs[i] = queues_.OnHost(*to_host[i]).value;
       continue;
     }
     const OutputBinding& binding = bindings_->outputs[i];
@@ -129,7 +129,7 @@ void BoundOutputs::Deliver(std::span<ValuePtr> outputs) {
     } else if (!made->IsTensor() || made->type() == DataType::kString) {
       Fail(StatusCode::kInvalidArgument, "output '{}' is no tensor of numbers, so it can't be in memory '{}'",
            plan_.tables().output_names[i], binding.memory->name());
-    } else if (made->IsOnDevice() && PieceOf(*made)->home() == binding.memory) {
+    } else if (made->IsOnDevice() && PieceOf(*made)->pool() == binding.memory) {
       outputs[i] = made;
     } else {
       outputs[i] = ToDevice(*made, *binding.memory, *plan_.tools().devices, plan_.tools().account,

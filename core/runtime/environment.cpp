@@ -21,7 +21,7 @@ Devices& Environment::devices() {
   return devices_;
 }
 
-std::shared_ptr<Environment> Environment::Of(const DevicePiece& piece) {
+std::shared_ptr<Environment> Environment::Of(const DeviceAllocation& piece) {
   return std::static_pointer_cast<Environment>(piece.keep_alive());
 }
 

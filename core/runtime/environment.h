@@ -29,7 +29,7 @@ class Environment : public std::enable_shared_from_this<Environment> {
   // Pools of the plugins' devices.
   Devices& devices();
   // Whose pool the piece is of, which keeps that environment alive. Null when no shared_ptr has it.
-  static std::shared_ptr<Environment> Of(const DevicePiece& piece);
+  static std::shared_ptr<Environment> Of(const DeviceAllocation& piece);
   // What this process may use, as it was when the environment was made.
   uint64_t memory() const { return memory_; }
 

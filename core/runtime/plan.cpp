@@ -4,8 +4,8 @@
 #include <unordered_map>
 
 #include "core/base/error.h"
-#include "core/runtime/lane_plan.h"
-#include "core/runtime/lane_run.h"
+#include "core/runtime/queue_plan.h"
+#include "core/runtime/queue_run.h"
 #include "core/runtime/step_order.h"
 
 namespace epiphyte::core {
@@ -71,13 +71,13 @@ Plan::Plan(const Graph& graph, const PlanTools& tools) : tools_(tools) {
     for (uint32_t i = 0; i < step->output_count; ++i) release(tables_.slots[step->first_output + i]);
     step->release_count = static_cast<uint32_t>(tables_.slots.size()) - step->first_release;
   }
-  if (on_devices_) std::call_once(lanes_made_, [this] { lanes_ = std::make_unique<LanePlan>(tables_, tools_); });
+  if (on_devices_) std::call_once(lanes_made_, [this] { queues_ = std::make_unique<QueuePlan>(tables_, tools_); });
 }
 
 Plan::~Plan() = default;
 
 std::unique_ptr<Plan::Frame> Plan::TakeFrame() const {
-  if (std::unique_ptr<Frame> frame = frames_.Take()) return frame;
+  if (std::unique_ptr<Frame> frame = frames_.Acquire()) return frame;
   auto frame = std::make_unique<Frame>();
   frame->slots.resize(tables_.slot_count);
   frame->arguments.resize(tables_.widest_input);
@@ -115,7 +115,7 @@ void Plan::RunStep(const PlanStep& step, Frame& frame, RunState& run) const {
 void Plan::Run(std::span<Value* const> inputs, std::span<Value* const> outer, std::span<ValuePtr> outputs,
                RunState& run, const RunBindings* bindings) const {
   if (on_devices_ || bindings != nullptr) [[unlikely]]
-    return RunOnLanes(inputs, outer, outputs, run, bindings);
+    return RunOnQueues(inputs, outer, outputs, run, bindings);
   std::unique_ptr<Frame> frame = TakeFrame();
   for (size_t i = 0; i < inputs.size(); ++i) frame->slots[tables_.inputs[i]] = ValuePtr::Share(inputs[i]);
   for (size_t i = 0; i < outer.size(); ++i) frame->slots[tables_.outer[i]] = ValuePtr::Share(outer[i]);
@@ -128,15 +128,15 @@ void Plan::Run(std::span<Value* const> inputs, std::span<Value* const> outer, st
   for (const auto& [slot, value] : tables_.constants) {
     if (!frame->slots[slot]) frame->slots[slot] = value;
   }
-  frames_.Give(std::move(frame));
+  frames_.Release(std::move(frame));
 }
 
-void Plan::RunOnLanes(std::span<Value* const> inputs, std::span<Value* const> outer, std::span<ValuePtr> outputs,
-                      RunState& run, const RunBindings* bindings) const {
-  std::call_once(lanes_made_, [this] { lanes_ = std::make_unique<LanePlan>(tables_, tools_); });
-  std::unique_ptr<LaneFrame> frame = lanes_->TakeFrame();
-  LaneRun(*lanes_, *frame, run, bindings).Run(inputs, outer, outputs);
-  lanes_->GiveFrame(std::move(frame));
+void Plan::RunOnQueues(std::span<Value* const> inputs, std::span<Value* const> outer, std::span<ValuePtr> outputs,
+                       RunState& run, const RunBindings* bindings) const {
+  std::call_once(lanes_made_, [this] { queues_ = std::make_unique<QueuePlan>(tables_, tools_); });
+  std::unique_ptr<QueueFrame> frame = queues_->TakeFrame();
+  QueueRun(*queues_, *frame, run, bindings).Run(inputs, outer, outputs);
+  queues_->GiveFrame(std::move(frame));
 }
 
 }  // namespace epiphyte::core

@@ -2,7 +2,7 @@
 //
 // A plan is immutable once made; a Frame holds the values of one run. Frames are kept and reused, so a steady run
 // allocates nothing but its outputs. Runs with kernels on devices, or with outputs that the application has bound, are
-// a LaneRun's.
+// a QueueRun's.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "core/base/spare.h"
+#include "core/base/object_pool.h"
 #include "core/graph/graph.h"
 #include "core/graph/run_state.h"
 #include "core/graph/value.h"
@@ -21,7 +21,7 @@
 
 namespace epiphyte::core {
 
-class LanePlan;
+class QueuePlan;
 
 class Plan {
  public:
@@ -53,16 +53,17 @@ class Plan {
 
   std::unique_ptr<Frame> TakeFrame() const;
   void RunStep(const PlanStep& step, Frame& frame, RunState& run) const;
-  void RunOnLanes(std::span<Value* const> inputs, std::span<Value* const> outer, std::span<ValuePtr> outputs,
-                  RunState& run, const RunBindings* bindings) const;
+  void RunOnQueues(std::span<Value* const> inputs, std::span<Value* const> outer, std::span<ValuePtr> outputs,
+                   RunState& run, const RunBindings* bindings) const;
 
   PlanTables tables_;
   std::vector<const ValueDef*> outer_values_;
   PlanTools tools_;  // without kernel_of
   bool on_devices_ = false;
   mutable std::once_flag lanes_made_;
-  mutable std::unique_ptr<LanePlan> lanes_;  // made with the plan when a kernel is on a device, else when first needed
-  mutable Spares<Frame> frames_;
+  mutable std::unique_ptr<QueuePlan>
+      queues_;  // made with the plan when a kernel is on a device, else when first needed
+  mutable ObjectPool<Frame> frames_;
 };
 
 }  // namespace epiphyte::core

@@ -49,8 +49,8 @@ ValuePtr RunOutputs::OwnedBy(const ValuePtr& value, bool is_only_way, std::strin
 
 ValuePtr RunOutputs::CopyOf(const Value& tensor, std::string_view output) {
   const std::string what = fmt::format("output '{}'", output);
-  if (const DevicePiece* piece = PieceOf(tensor)) {
-    return ToDevice(tensor, *piece->home(), devices_, piece->account(), what);
+  if (const DeviceAllocation* piece = PieceOf(tensor)) {
+    return ToDevice(tensor, *piece->pool(), devices_, piece->account(), what);
   }
   return NamingErrors(what, [&] { return Value::CopyOf(tensor, &run_); });
 }

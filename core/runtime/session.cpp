@@ -126,7 +126,7 @@ struct Session::Impl {
   std::optional<ContextOutput> context_output;
   std::string context_failure;
   bool has_context = false;
-  std::string why_no_run;  // a device that contexts were compiled for is elsewhere
+  std::string why_no_run;                               // a device that contexts were compiled for is elsewhere
   std::unordered_map<std::string, size_t> input_index;  // into all_inputs
   std::unordered_map<std::string, size_t> output_index;
 };
@@ -244,7 +244,7 @@ void Session::Impl::CheckInput(size_t index, const Value* value) const {
 void Session::Impl::CheckMemory(const Value* value, std::string_view what, std::string_view name,
                                 std::string_view is) const {
   if (value == nullptr || !value->IsOnDevice()) return;
-  RequireUsed(memories, *PieceOf(*value)->home(), fmt::format("{} '{}' {}", what, name, is));
+  RequireUsed(memories, *PieceOf(*value)->pool(), fmt::format("{} '{}' {}", what, name, is));
   PieceOf(*value)->RequireAlive(fmt::format("{} '{}'", what, name));
 }
 

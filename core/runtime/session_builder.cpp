@@ -120,7 +120,7 @@ void SessionBuilder::Read() {
 ReadOptions SessionBuilder::MakeReadOptions() {
   // What a node takes, from its bytes to the first run: measured with a million of the smallest.
   constexpr uint64_t kBytesPerNode = 1700;
-  ReadOptions read = source_.MakeReadOptions(config_, model_path_, pool_, progress_.MakePulse());
+  ReadOptions read = source_.MakeReadOptions(config_, model_path_, pool_, progress_.MakeProgressCallback());
   read.schemas = &schemas_;
   read.constant_initializers = config_.constant_initializers;
   if (generator_ != nullptr) {
@@ -157,11 +157,11 @@ void SessionBuilder::StartOver() {
   Partition();
 }
 
-void SessionBuilder::StartOverWithout(const UnlistedFailure& failure) {
+void SessionBuilder::StartOverWithout(const OptionalProviderError& failure) {
   Log(LogLevel::kWarning, "session", "provider '{}' is left out, its nodes go to the next: {}", failure.provider,
       failure.reason);
   left_out_.insert(failure.provider);
-  unlisted_failures_.insert(failure.reason);
+  optional_provider_errors_.insert(failure.reason);
   StartOver();
 }
 
@@ -173,7 +173,7 @@ void SessionBuilder::CallingUnlisted(const ProviderSlot& slot, const std::functi
   } catch (const Error& error) {
     progress_.ThrowIfCancelled();
     if (slot.listed || slot.fallback || error.code() == StatusCode::kModelLoadCanceled) throw;
-    throw UnlistedFailure{slot.plugin->name, error.message()};
+    throw OptionalProviderError{slot.plugin->name, error.message()};
   }
 }
 
@@ -182,8 +182,8 @@ Capability SessionBuilder::Ask(const ProviderSlot& slot, Graph& graph) {
   Capability capability;
   try {
     CallingUnlisted(slot, [&] { capability = slot.provider->GetCapability(graph); });
-  } catch (const UnlistedFailure& failure) {
-    unlisted_failures_.insert(failure.reason);
+  } catch (const OptionalProviderError& failure) {
+    optional_provider_errors_.insert(failure.reason);
   }
   return capability;
 }
@@ -356,11 +356,12 @@ void SessionBuilder::Partition() {
         {slot.plugin->name, slot.DeviceNames(), [this, &slot](Graph& graph) { return Ask(slot, graph); }});
     askable_.back().last_resort = !MayHavePlainNodes(slot);
   }
-  partitions_ =
-      PartitionGraph(*model_.graph, askable_, config_.context.node_name_prefix, FreeNames(), progress_.MakePulse());
-  if (InlineLostFunctions()) return;
+  partitions_ = PartitionGraph(*model_.graph, askable_, config_.context.node_name_prefix, FreeNames(),
+                               progress_.MakeProgressCallback());
+  if (InlineUnclaimedFunctions()) return;
   partitions_.placement.removed = history_.Take();
-  std::copy(unlisted_failures_.begin(), unlisted_failures_.end(), std::back_inserter(partitions_.placement.warnings));
+  std::copy(optional_provider_errors_.begin(), optional_provider_errors_.end(),
+            std::back_inserter(partitions_.placement.warnings));
   ReportPlacement(0);
 }
 
@@ -402,7 +403,7 @@ std::string SessionBuilder::WhyNobodyRuns(const NodePlacement& node) const {
   if (overridable && !config_.constant_initializers)
     add("some initializers are inputs, too, and so no constants; session.constant_initializers=1 makes them constants");
   if (reasons.empty()) reasons = "none claimed it";
-  for (const LostCall& call : lost_calls_) {
+  for (const UnclaimedCall& call : unclaimed_calls_) {
     if (!node.name.starts_with(call.body_prefix)) continue;
     add(fmt::format("it belongs to the body of {}, which nobody runs as a whole", call.label));
     for (const Decline& decline : call.declines) add(fmt::format("{}: {}", decline.provider, decline.reason));
@@ -429,9 +430,9 @@ void SessionBuilder::Compile() {
   for (;;) {
     try {
       return CompileOnce();
-    } catch (const UnlistedFailure& failure) {
+    } catch (const OptionalProviderError& failure) {
       StartOverWithout(failure);
-    } catch (const StartedOver&) {
+    } catch (const Restart&) {
       continue;
     }
   }
@@ -500,9 +501,9 @@ void SessionBuilder::OfferDeclined(int32_t provider, const std::vector<DeclinedP
         providers_[static_cast<size_t>(provider)].plugin->name, one.node->name(), one.reason);
   }
   const size_t warnings_told = partitions_.placement.warnings.size();
-  OfferAgain(declined, provider, askable_, config_.context.node_name_prefix, FreeNames(), progress_.MakePulse(),
-             &partitions_);
-  if (InlineLostFunctions()) throw StartedOver();
+  OfferAgain(declined, provider, askable_, config_.context.node_name_prefix, FreeNames(),
+             progress_.MakeProgressCallback(), &partitions_);
+  if (InlineUnclaimedFunctions()) throw Restart();
   ReportPlacement(warnings_told);
   CheckEverythingPlaced();
 }

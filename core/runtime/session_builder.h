@@ -74,15 +74,15 @@ class SessionBuilder {
 
  private:
   // A provider that nobody asked for could not do its part; the session goes on without it.
-  struct UnlistedFailure {
+  struct OptionalProviderError {
     std::string provider;
     std::string reason;
   };
   // The session was begun once more while it compiled.
-  struct StartedOver {};
+  struct Restart {};
 
   // A function's call that nobody runs whole, before its body took its place.
-  struct LostCall {
+  struct UnclaimedCall {
     std::string body_prefix;
     std::string label;
     std::vector<Decline> declines;
@@ -91,11 +91,11 @@ class SessionBuilder {
   void Read();
   void Prepare();
   void StartOver();
-  void StartOverWithout(const UnlistedFailure& failure);
+  void StartOverWithout(const OptionalProviderError& failure);
   void CompileOnce();
   void CallingUnlisted(const ProviderSlot& slot, const std::function<void()>& body) const;
   Capability Ask(const ProviderSlot& slot, Graph& graph);
-  bool InlineLostFunctions();
+  bool InlineUnclaimedFunctions();
   bool IsKept(const Node& function) const;
   void KeepReasons(const Node& lost_call);
   std::string WhyNobodyRuns(const NodePlacement& node) const;
@@ -121,9 +121,10 @@ class SessionBuilder {
   void WriteContextModel();
   std::filesystem::path ContextBase() const;
   bool MakesContexts(const ProviderSlot& slot) const;
-  void CheckOwingProviders() const;
-  void AddContexts(const std::vector<bool>& makes, const std::vector<std::string>& owing,
-                   const std::vector<std::vector<const core::Partition*>>& by_provider, const Pulse& pulse);
+  void CheckDeferredProviders() const;
+  void AddContexts(const std::vector<bool>& makes, const std::vector<std::string>& deferred_providers,
+                   const std::vector<std::vector<const core::Partition*>>& by_provider,
+                   const ProgressCallback& on_progress);
   const ProviderSlot* Fallback() const;
 
   Environment& environment_;
@@ -156,10 +157,10 @@ class SessionBuilder {
 
   std::shared_ptr<ShareGroups::Compiling> compiling_group_;
   std::unique_lock<std::mutex> turn_;
-  std::set<std::string> left_out_;           // providers that nobody listed and that failed
-  std::set<std::string> unlisted_failures_;  // with what, for the placement report
-  std::set<std::tuple<std::string, std::string, std::string>> lost_functions_;  // see InlineLostFunctions
-  std::vector<LostCall> lost_calls_;
+  std::set<std::string> left_out_;                  // providers that nobody listed and that failed
+  std::set<std::string> optional_provider_errors_;  // with what, for the placement report
+  std::set<std::tuple<std::string, std::string, std::string>> lost_functions_;  // see InlineUnclaimedFunctions
+  std::vector<UnclaimedCall> unclaimed_calls_;
   size_t lost_rounds_ = 0;
   bool joined_ = false;  // the model is in the compiling group's set, or published
   bool spent_ = false;   // a provider began to write what earlier sessions of the group left with it

@@ -45,7 +45,7 @@ void SessionBuilder::LoadContexts() {
   load.store = config_.context_store;
   load.pool = pool_;
   load.group = loading_group_.get();
-  load.pulse = progress_.MakePulse();
+  load.on_progress = progress_.MakeProgressCallback();
   if (has_context_) progress_.Enter(SessionPhase::kLoad, "");
   std::vector<ContextBatch> batches(providers_.size());
   for (size_t i = 0; i < providers_.size(); ++i) {
@@ -84,8 +84,8 @@ bool SessionBuilder::MakesContexts(const ProviderSlot& slot) const {
 }
 
 // Earlier sessions of the group left it to this one to have their payloads written.
-void SessionBuilder::CheckOwingProviders() const {
-  for (const std::string& name : generator_->set().owing()) {
+void SessionBuilder::CheckDeferredProviders() const {
+  for (const std::string& name : generator_->set().deferred_providers()) {
     const bool present = std::any_of(providers_.begin(), providers_.end(),
                                      [&](const ProviderSlot& slot) { return slot.plugin->name == name; });
     if (present) continue;
@@ -94,7 +94,7 @@ void SessionBuilder::CheckOwingProviders() const {
           StatusCode::kEpFail,
           "earlier sessions of the share group compiled for provider '{}', which failed in this last one ({}); end the "
           "group with another session",
-          name, fmt::join(unlisted_failures_, "; "));
+          name, fmt::join(optional_provider_errors_, "; "));
     }
     Fail(StatusCode::kInvalidArgument,
          "earlier sessions of the share group compiled for provider '{}', which this last session doesn't use; list "
@@ -104,15 +104,16 @@ void SessionBuilder::CheckOwingProviders() const {
 }
 
 // Providers that owe nothing to earlier sessions go first: if one of them fails, the session can still do without it.
-void SessionBuilder::AddContexts(const std::vector<bool>& makes, const std::vector<std::string>& owing,
+void SessionBuilder::AddContexts(const std::vector<bool>& makes, const std::vector<std::string>& deferred_providers,
                                  const std::vector<std::vector<const core::Partition*>>& by_provider,
-                                 const Pulse& pulse) {
+                                 const ProgressCallback& on_progress) {
   for (const bool writes_others : {false, true}) {
     for (size_t i = 0; i < providers_.size(); ++i) {
       const ProviderSlot& slot = providers_[i];
-      const bool owes = std::find(owing.begin(), owing.end(), slot.plugin->name) != owing.end();
+      const bool owes = std::find(deferred_providers.begin(), deferred_providers.end(), slot.plugin->name) !=
+                        deferred_providers.end();
       if ((!makes[i] && !owes) || owes != writes_others) continue;
-      const auto add = [&] { generator_->AddProvider(*slot.provider, by_provider[i], pulse); };
+      const auto add = [&] { generator_->AddProvider(*slot.provider, by_provider[i], on_progress); };
       if (owes) {
         spent_ = true;
         add();
@@ -126,12 +127,14 @@ void SessionBuilder::AddContexts(const std::vector<bool>& makes, const std::vect
 void SessionBuilder::WriteContextModel() {
   Profiler::Span span(profiler_, "session", "write context model");
   progress_.Enter(SessionPhase::kWrite, generator_->target().model.filename().string());
-  const Pulse pulse = progress_.MakePulse();
+  const ProgressCallback on_progress = progress_.MakeProgressCallback();
   const bool last = !compiling_group_ || config_.share.stop;
-  if (last) CheckOwingProviders();
-  const std::vector<std::string> owing = last ? generator_->set().owing() : std::vector<std::string>();
+  if (last) CheckDeferredProviders();
+  const std::vector<std::string> deferred_providers =
+      last ? generator_->set().deferred_providers() : std::vector<std::string>();
   const auto owes = [&](const ProviderSlot& slot) {
-    return std::find(owing.begin(), owing.end(), slot.plugin->name) != owing.end();
+    return std::find(deferred_providers.begin(), deferred_providers.end(), slot.plugin->name) !=
+           deferred_providers.end();
   };
   std::vector<std::vector<const core::Partition*>> by_provider(providers_.size());
   for (const core::Partition& partition : partitions_.partitions) {
@@ -172,9 +175,9 @@ void SessionBuilder::WriteContextModel() {
   const std::vector<std::string> earlier =
       compiling_group_ ? generator_->set().ModelNames() : std::vector<std::string>();
   try {
-    AddContexts(makes, owing, by_provider, pulse);
+    AddContexts(makes, deferred_providers, by_provider, on_progress);
     if (!empty) generator_->Assemble(std::move(model_), plain, plain_providers);
-    if (last && !(empty && owing.empty())) generator_->Publish(pulse);
+    if (last && !(empty && deferred_providers.empty())) generator_->Publish(on_progress);
   } catch (const Error& error) {
     if (!spent_ || earlier.empty()) throw;
     throw error.WithMessage(

@@ -66,10 +66,10 @@ void SessionBuilder::InlineUnclaimedFunctions() {
           RefuseLargeOutputs(node, most_bytes);
           return false;
         },
-        &schemas_, [&](const Node& node) { history_.Removed(node, Fate::kInlined); }, &nodes);
+        &schemas_, [&](const Node& node) { history_.Removed(node, RemovalReason::kInlined); }, &nodes);
     if (!inlined) return;
-    InferTypes(*model_.graph, progress_.MakePulse(), &schemas_);
-    ExpandGradients(model_, progress_.MakePulse(), &schemas_);
+    InferTypes(*model_.graph, progress_.MakeProgressCallback(), &schemas_);
+    ExpandGradients(model_, progress_.MakeProgressCallback(), &schemas_);
   }
 }
 
@@ -85,7 +85,7 @@ void SessionBuilder::KeepReasons(const Node& lost_call) {
   for (const NodePlacement& placed : partitions_.placement.nodes) {
     if (placed.node_id != lost_call.id() || placed.name != lost_call.name() || placed.op_type != lost_call.op_type())
       continue;
-    lost_calls_.push_back({BodyPrefix(lost_call), NodeLabel(lost_call), placed.declines});
+    unclaimed_calls_.push_back({BodyPrefix(lost_call), NodeLabel(lost_call), placed.declines});
     return;
   }
 }
@@ -94,7 +94,7 @@ void SessionBuilder::KeepReasons(const Node& lost_call) {
 // other nodes went to somebody else, say. Nobody runs such a call as it stands, so its body has to take its place.
 // Calls are known by what they make, as inlining gives the same names each time; should that not do, all calls of the
 // function are inlined.
-bool SessionBuilder::InlineLostFunctions() {
+bool SessionBuilder::InlineUnclaimedFunctions() {
   constexpr size_t kRoundsByCall = 4;
   const bool by_call = lost_rounds_ < kRoundsByCall;
   bool found = false;

@@ -18,14 +18,14 @@ std::string_view SessionPhaseName(SessionPhase phase) {
 bool ProgressReporter::State::Tell(uint64_t done, uint64_t total, std::string_view text) {
   const std::thread::id me = std::this_thread::get_id();
   if (speaker == me) return cancelled;
-  const std::lock_guard lock(hearing);
+  const std::lock_guard lock(callback_mutex);
   if (!report || cancelled) return cancelled;
-  struct Speaker {
-    Speaker(std::atomic<std::thread::id>& who, std::thread::id me) : who_(who) { who_ = me; }
-    ~Speaker() { who_ = std::thread::id(); }
+  struct ScopedReporter {
+    ScopedReporter(std::atomic<std::thread::id>& who, std::thread::id me) : who_(who) { who_ = me; }
+    ~ScopedReporter() { who_ = std::thread::id(); }
     std::atomic<std::thread::id>& who_;
   };
-  const Speaker speaking(speaker, me);
+  const ScopedReporter speaking(speaker, me);
   if (report({phase, done, total, std::string(text)})) cancelled = true;
   return cancelled;
 }
@@ -40,7 +40,7 @@ ProgressReporter::ProgressReporter(SessionProgressFunction report)
     : state_(std::make_shared<State>(std::move(report))) {}
 
 ProgressReporter::~ProgressReporter() {
-  const std::lock_guard lock(state_->hearing);
+  const std::lock_guard lock(state_->callback_mutex);
   state_->report = nullptr;
 }
 
@@ -57,7 +57,7 @@ void ProgressReporter::Report(uint64_t done, uint64_t total, std::string_view te
 
 void ProgressReporter::ThrowIfCancelled() const { state_->ThrowIfCancelled(); }
 
-Pulse ProgressReporter::MakePulse() const {
+ProgressCallback ProgressReporter::MakeProgressCallback() const {
   if (!state_->listens) return {};
   return [state = state_](uint64_t done, uint64_t total, std::string_view text) {
     state->Tell(done, total, text);

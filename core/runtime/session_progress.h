@@ -3,7 +3,7 @@
 //
 //   ProgressReporter reporter(options.progress);
 //   reporter.Enter(SessionPhase::kRead, "model.onnx");   // throws MODEL_LOAD_CANCELED when the application cancels
-//   ReadModelFile(path, {.pulse = reporter.MakePulse()});
+//   ReadModelFile(path, {.on_progress = reporter.MakeProgressCallback()});
 //
 // Providers may report from any thread. The application hears one report at a time, and none after it has cancelled.
 #pragma once
@@ -19,7 +19,7 @@
 #include <utility>
 
 #include "core/abi/provider.h"
-#include "core/base/pulse.h"
+#include "core/base/progress_callback.h"
 
 namespace epiphyte::core {
 
@@ -61,16 +61,16 @@ class ProgressReporter {
   // A plugin may not hear that its user has cancelled, or answer with a status of its own.
   void ThrowIfCancelled() const;
 
-  // Both report in the phase that was entered last; empty when nobody listens. A pulse belongs to the thread that makes
-  // the session, a plugin's progress to any thread.
-  Pulse MakePulse() const;
+  // Both report in the phase that was entered last; empty when nobody listens. A on_progress belongs to the thread that
+  // makes the session, a plugin's progress to any thread.
+  ProgressCallback MakeProgressCallback() const;
   ProgressFunction MakePluginProgress() const;
 
  private:
   struct State {
-    std::mutex hearing;                    // held while the application hears a report
+    std::mutex callback_mutex;             // held while the application hears a report
     std::atomic<std::thread::id> speaker;  // who holds it; nobody: none
-    SessionProgressFunction report;        // guarded by `hearing`
+    SessionProgressFunction report;        // guarded by `callback_mutex`
     const bool listens;                    // whether there was one
     std::atomic<SessionPhase> phase = SessionPhase::kRead;
     std::atomic<bool> cancelled = false;

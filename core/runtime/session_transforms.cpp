@@ -42,7 +42,7 @@ void SessionBuilder::RunTransforms() {
   }
   ConstantEvaluator evaluator(fallback == nullptr ? nullptr : fallback->plugin, pool_, limits, std::move(report));
   TransformContext context;
-  context.pulse = progress_.MakePulse();
+  context.on_progress = progress_.MakeProgressCallback();
   context.history = &history_;
   context.evaluate = [&](const Node& node, std::vector<ConstantPtr>* outputs) {
     const bool is_folded = evaluator.Evaluate(node, context.folded_bytes_limit, outputs);
@@ -54,7 +54,7 @@ void SessionBuilder::RunTransforms() {
   for (int pass = 0; pass < kMostPasses; ++pass) {
     const auto changed = pipeline.Run(*model_.graph, static_cast<TransformLevel>(config_.optimization_level), context);
     if (changed.empty()) return;
-    InferTypes(*model_.graph, context.pulse, &schemas_);
+    InferTypes(*model_.graph, context.on_progress, &schemas_);
     if (!InlinesControlFlow(changed)) return;
   }
 }
@@ -82,7 +82,7 @@ void SessionBuilder::RunTransformsOfApplication() {
     if (std::find(disabled.begin(), disabled.end(), transform->name()) == disabled.end()) wanted.push_back(transform);
   }
   Profiler::Span span(profiler_, "session", "transforms of the application");
-  RunApplicationTransforms(model_, wanted, progress_.MakePulse(), &history_, &schemas_);
+  RunApplicationTransforms(model_, wanted, progress_.MakeProgressCallback(), &history_, &schemas_);
 }
 
 }  // namespace epiphyte::core

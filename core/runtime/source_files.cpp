@@ -20,12 +20,12 @@ void ReleaseAll(const std::vector<std::weak_ptr<const MappedFile>>& files) {
 }  // namespace
 
 ReadOptions SourceFiles::MakeReadOptions(const SessionConfig& config, const std::filesystem::path& path,
-                                         ThreadPool* pool, const Pulse& pulse) const {
+                                         ThreadPool* pool, const ProgressCallback& on_progress) const {
   ReadingChecks checks;
   checks.what = path.empty() ? std::string("the context model") : fmt::format("context model '{}'", path.string());
   checks.digests = config.context.verify_digests;
   checks.pool = pool;
-  checks.pulse = pulse;
+  checks.on_progress = on_progress;
   checks.store = config.context_store;
   checks.on_checked = [found = found_](bool sealed) { found->seal_checked = sealed; };
   ReadOptions read = CheckedReading(std::move(checks));

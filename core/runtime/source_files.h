@@ -23,9 +23,9 @@ class SourceFiles {
  public:
   // `path`: of the model; empty when it is in memory. The hooks keep what they need: the model may hold them for longer
   // than this object lives. `pool`, which may be null, has to outlive the model.
-  // `pulse`, which may be empty, beats while the model is read and digests are compared.
+  // `on_progress`, which may be empty, beats while the model is read and digests are compared.
   ReadOptions MakeReadOptions(const SessionConfig& config, const std::filesystem::path& path, ThreadPool* pool,
-                              const Pulse& pulse) const;
+                              const ProgressCallback& on_progress) const;
 
   // A provider that compiles reads each weight about once. Whenever it reports progress the pages read so far go back
   // to the system (they are in the file), so that the source and what was compiled of it are not in memory together.

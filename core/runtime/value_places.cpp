@@ -19,7 +19,7 @@ std::pair<const EpBuffer*, uint64_t> Begin(const Value& tensor) {
 bool IsOneSpace(const Value& a, const Value& b) {
   if (a.IsOnDevice() != b.IsOnDevice()) return false;
   if (!a.IsOnDevice()) return true;
-  return &PieceOf(a)->home()->plugin() == &PieceOf(b)->home()->plugin() &&
+  return &PieceOf(a)->pool()->plugin() == &PieceOf(b)->pool()->plugin() &&
          a.storage()->buffer() == b.storage()->buffer();
 }
 
@@ -27,8 +27,8 @@ bool IsOneSpace(const Value& a, const Value& b) {
 
 bool IsWithin(const Value& tensor, const PluginDevice* device, uint32_t set) {
   if (!tensor.IsOnDevice()) return Place{}.In(set);
-  const DevicePiece& piece = *PieceOf(tensor);
-  return device != nullptr && &piece.home()->plugin() == &device->plugin() && piece.device() == device->index() &&
+  const DeviceAllocation& piece = *PieceOf(tensor);
+  return device != nullptr && &piece.pool()->plugin() == &device->plugin() && piece.device() == device->index() &&
          Place{piece.memory()}.In(set);
 }
 

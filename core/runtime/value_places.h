@@ -3,7 +3,7 @@
 
 #include "core/device/device_memory.h"
 #include "core/graph/value.h"
-#include "core/runtime/lane_plan.h"
+#include "core/runtime/queue_plan.h"
 
 namespace epiphyte::core {
 

@@ -13,7 +13,7 @@
 #include "core/onnx/operator_check.h"
 #include "core/onnx/operator_schemas.h"
 #include "core/onnx/schema.h"
-#include "core/transform/forgotten_types.h"
+#include "core/transform/invalidated_types.h"
 #include "core/transform/rules/rules.h"
 #include "core/transform/transform.h"
 
@@ -63,11 +63,11 @@ void CheckInterface(const Graph& graph, const Interface& before) {
        fmt::join(before.outputs, ", "));
 }
 
-void RemoveDeadNodes(Graph& graph, const Pulse& pulse, NodeHistory* history) {
+void RemoveDeadNodes(Graph& graph, const ProgressCallback& on_progress, NodeHistory* history) {
   TransformPipeline pipeline;
   pipeline.Add(MakeRemoveDeadNodes());
   TransformContext context;
-  context.pulse = pulse;
+  context.on_progress = on_progress;
   context.history = history;
   pipeline.Run(graph, TransformLevel::kBasic, context);
 }
@@ -84,16 +84,16 @@ void SetCustomVersions(Graph& graph, const OperatorSchemas* schemas) {
 
 using ChangedNodes = std::unordered_set<const Node*>;
 
-bool ApplyEverywhere(ApplicationTransform& transform, Graph& graph, const Pulse& pulse, NodeHistory* history,
-                     ChangedNodes* changed) {
+bool ApplyEverywhere(ApplicationTransform& transform, Graph& graph, const ProgressCallback& on_progress,
+                     NodeHistory* history, ChangedNodes* changed) {
   NodesBefore before(graph, history);
-  const GraphChanges changes = transform.Apply(graph, pulse);
+  const GraphChanges changes = transform.Apply(graph, on_progress);
   before.TellRemoved(graph, transform.name());
   changed->insert(changes.nodes.begin(), changes.nodes.end());
   bool any = changes.any;
   for (const std::unique_ptr<Node>& node : graph.nodes()) {
     if (node == nullptr) continue;
-    for (Graph* body : node->subgraphs()) any |= ApplyEverywhere(transform, *body, pulse, history, changed);
+    for (Graph* body : node->subgraphs()) any |= ApplyEverywhere(transform, *body, on_progress, history, changed);
   }
   return any;
 }
@@ -115,35 +115,36 @@ void Naming(std::string_view label, Body&& body) {
   }
 }
 
-void Check(Model& model, const Interface& before, const ChangedNodes& changed, const Pulse& pulse, NodeHistory* history,
-           const OperatorSchemas* schemas) {
+void Check(Model& model, const Interface& before, const ChangedNodes& changed, const ProgressCallback& on_progress,
+           NodeHistory* history, const OperatorSchemas* schemas) {
   Graph& graph = *model.graph;
   CheckSources(graph);
-  RemoveDeadNodes(graph, pulse, history);
+  RemoveDeadNodes(graph, on_progress, history);
   CheckInterface(graph, before);
-  CheckOperators(model, pulse, schemas);
+  CheckOperators(model, on_progress, schemas);
   SetCustomVersions(graph, schemas);
-  const ForgottenTypes forgotten(graph, changed, schemas);
-  InferTypes(graph, pulse, schemas);
-  forgotten.Recall();
+  const InvalidatedTypes invalidated(graph, changed, schemas);
+  InferTypes(graph, on_progress, schemas);
+  invalidated.Restore();
 }
 
 }  // namespace
 
 std::vector<std::string> RunApplicationTransforms(Model& model,
                                                   std::span<const std::shared_ptr<ApplicationTransform>> transforms,
-                                                  const Pulse& pulse, NodeHistory* history,
+                                                  const ProgressCallback& on_progress, NodeHistory* history,
                                                   const OperatorSchemas* schemas) {
   std::vector<std::string> names;
   for (const std::shared_ptr<ApplicationTransform>& transform : transforms) {
-    Beat(pulse, names.size(), 0, transform->name());
+    ReportProgress(on_progress, names.size(), 0, transform->name());
     const Interface before(*model.graph);
     ChangedNodes changed;
     bool any = false;
-    Naming(transform->label(), [&] { any = ApplyEverywhere(*transform, *model.graph, pulse, history, &changed); });
+    Naming(transform->label(),
+           [&] { any = ApplyEverywhere(*transform, *model.graph, on_progress, history, &changed); });
     if (!any) continue;
     Naming(fmt::format("what {} made of the model can't be used", transform->label()),
-           [&] { Check(model, before, changed, pulse, history, schemas); });
+           [&] { Check(model, before, changed, on_progress, history, schemas); });
     names.push_back(transform->name());
   }
   return names;

@@ -2,7 +2,7 @@
 // that is read, before the next one or a provider sees it.
 //
 //   class Mine : public ApplicationTransform { … };
-//   RunApplicationTransforms(model, transforms, pulse);
+//   RunApplicationTransforms(model, transforms, on_progress);
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/pulse.h"
+#include "core/base/progress_callback.h"
 #include "core/graph/graph.h"
 #include "core/transform/node_history.h"
 
@@ -41,7 +41,7 @@ class ApplicationTransform {
   std::string label() const { return kind_ + " '" + name_ + "'"; }
 
   // Called for the model's graph, then for each graph nested in it, outer ones first. May throw anything.
-  virtual GraphChanges Apply(Graph& graph, const Pulse& pulse) = 0;
+  virtual GraphChanges Apply(Graph& graph, const ProgressCallback& on_progress) = 0;
 
  private:
   std::string kind_;
@@ -59,7 +59,7 @@ using ApplicationTransforms = std::vector<std::shared_ptr<ApplicationTransform>>
 // changed something.
 std::vector<std::string> RunApplicationTransforms(Model& model,
                                                   std::span<const std::shared_ptr<ApplicationTransform>> transforms,
-                                                  const Pulse& pulse, NodeHistory* history = nullptr,
+                                                  const ProgressCallback& on_progress, NodeHistory* history = nullptr,
                                                   const OperatorSchemas* schemas = nullptr);
 
 }  // namespace epiphyte::core

@@ -135,8 +135,8 @@ std::optional<std::vector<int64_t>> Axes(const Node& node, size_t input_index) {
 
 namespace {
 
-void Tell(const TransformContext& context, const Node& node, Fate fate, const ValueDef& into) {
-  if (context.history != nullptr) context.history->Removed(node, fate, into.name());
+void Tell(const TransformContext& context, const Node& node, RemovalReason reason, const ValueDef& into) {
+  if (context.history != nullptr) context.history->Removed(node, reason, into.name());
 }
 
 }  // namespace
@@ -148,7 +148,7 @@ bool BypassNode(Graph& graph, Node& node, ValueDef* source, const TransformConte
     if (!IsUnused(node.outputs()[i])) return false;
   }
   if (!output->IsOutput()) {
-    Tell(context, node, Fate::kBypassed, *source);
+    Tell(context, node, RemovalReason::kForwarded, *source);
     graph.ReplaceAllUses(output, source);
     graph.RemoveNode(&node);
     graph.RemoveValue(output);
@@ -159,7 +159,7 @@ bool BypassNode(Graph& graph, Node& node, ValueDef* source, const TransformConte
   const TypePtr type = MergeTypes(output->type(), source->type());
   if (type == nullptr) return false;
   const uint32_t index = source->producer_output();
-  Tell(context, node, Fate::kBypassed, *source);
+  Tell(context, node, RemovalReason::kForwarded, *source);
   graph.RemoveNode(&node);
   graph.ReplaceAllUses(source, output);
   graph.ReplaceOutput(producer, index, output);
@@ -176,7 +176,7 @@ bool ReplaceByConstants(Graph& graph, Node& node, std::vector<ConstantPtr> const
   }
   const auto made =
       std::find_if(outputs.begin(), outputs.end(), [](const ValueDef* output) { return output != nullptr; });
-  if (made != outputs.end()) Tell(context, node, Fate::kFolded, **made);
+  if (made != outputs.end()) Tell(context, node, RemovalReason::kFolded, **made);
   graph.RemoveNode(&node);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] != nullptr) graph.SetConstant(outputs[i], std::move(constants[i]));

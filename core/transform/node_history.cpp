@@ -9,32 +9,32 @@
 
 namespace epiphyte::core {
 
-std::string_view FateName(Fate fate) {
-  switch (fate) {
-    case Fate::kFolded: return "folded";
-    case Fate::kMerged: return "merged";
-    case Fate::kBypassed: return "bypassed";
-    case Fate::kDead: return "dead";
-    case Fate::kInlined: return "inlined";
-    case Fate::kDecided: return "decided";
-    case Fate::kUntaken: return "untaken";
-    case Fate::kRewritten: return "rewritten";
+std::string_view RemovalReasonName(RemovalReason reason) {
+  switch (reason) {
+    case RemovalReason::kFolded: return "folded";
+    case RemovalReason::kMerged: return "merged";
+    case RemovalReason::kForwarded: return "bypassed";
+    case RemovalReason::kDead: return "dead";
+    case RemovalReason::kInlined: return "inlined";
+    case RemovalReason::kDecided: return "decided";
+    case RemovalReason::kDeadBranch: return "untaken";
+    case RemovalReason::kRewritten: return "rewritten";
   }
   return "";
 }
 
 std::string RemovedNode::Describe() const {
-  switch (fate) {
-    case Fate::kFolded: return fmt::format("folded into constant '{}'", into);
-    case Fate::kMerged: return fmt::format("merged with node '{}'", into);
-    case Fate::kBypassed: return fmt::format("bypassed: gives its input '{}' on", into);
-    case Fate::kDead: return "dead: no output depends on it";
-    case Fate::kInlined: return "inlined: the nodes of its function took its place";
-    case Fate::kDecided:
+  switch (reason) {
+    case RemovalReason::kFolded: return fmt::format("folded into constant '{}'", into);
+    case RemovalReason::kMerged: return fmt::format("merged with node '{}'", into);
+    case RemovalReason::kForwarded: return fmt::format("bypassed: gives its input '{}' on", into);
+    case RemovalReason::kDead: return "dead: no output depends on it";
+    case RemovalReason::kInlined: return "inlined: the nodes of its function took its place";
+    case RemovalReason::kDecided:
       return into.empty() ? "decided before the run: its body never runs"
                           : fmt::format("decided before the run: the nodes of '{}' took its place", into);
-    case Fate::kUntaken: return fmt::format("untaken: '{}' never runs it", into);
-    case Fate::kRewritten: return fmt::format("rewritten by '{}'", into);
+    case RemovalReason::kDeadBranch: return fmt::format("untaken: '{}' never runs it", into);
+    case RemovalReason::kRewritten: return fmt::format("rewritten by '{}'", into);
   }
   return {};
 }
@@ -47,34 +47,34 @@ std::string ReportedName(const Node& node) {
   return {};
 }
 
-void NodeHistory::Removed(const Node& node, Fate fate, std::string into) {
+void NodeHistory::Removed(const Node& node, RemovalReason reason, std::string into) {
   if (const auto absorbed = absorbed_.find(&node); absorbed != absorbed_.end()) {
-    if (fate == Fate::kDead) {
-      fate = Fate::kMerged;
+    if (reason == RemovalReason::kDead) {
+      reason = RemovalReason::kMerged;
       into = std::move(absorbed->second);
     }
     absorbed_.erase(absorbed);
   }
-  removed_.push_back({PathOf(node.graph()), node.name(), node.op_type(), node.domain(), fate, into});
+  removed_.push_back({PathOf(node.graph()), node.name(), node.op_type(), node.domain(), reason, into});
   addresses_.push_back(&node);
-  for (const Graph* body : node.subgraphs()) RemovedWithin(*body, fate, into);
+  for (const Graph* body : node.subgraphs()) RemovedWithin(*body, reason, into);
 }
 
-void NodeHistory::RemovedWithin(const Graph& body, Fate fate, const std::string& into) {
+void NodeHistory::RemovedWithin(const Graph& body, RemovalReason reason, const std::string& into) {
   for (const std::unique_ptr<Node>& inner : body.nodes()) {
-    if (inner != nullptr) Removed(*inner, fate, into);
+    if (inner != nullptr) Removed(*inner, reason, into);
   }
 }
 
 void NodeHistory::Decided(const Node& node, std::string_view runs) {
   absorbed_.erase(&node);
   removed_.push_back(
-      {PathOf(node.graph()), node.name(), node.op_type(), node.domain(), Fate::kDecided, std::string(runs)});
+      {PathOf(node.graph()), node.name(), node.op_type(), node.domain(), RemovalReason::kDecided, std::string(runs)});
   addresses_.push_back(&node);
   for (const std::unique_ptr<Attribute>& attribute : node.attributes()) {
     if (attribute->name() == runs) continue;
     for (const std::unique_ptr<Graph>& body : attribute->graphs())
-      RemovedWithin(*body, Fate::kUntaken, ReportedName(node));
+      RemovedWithin(*body, RemovalReason::kDeadBranch, ReportedName(node));
   }
 }
 
@@ -110,7 +110,7 @@ void NodesBefore::TellRemoved(const Graph& graph, std::string_view by) {
   for (size_t i = 0; i < nodes_.size(); ++i) {
     const bool removed = nodes_[i].node != nullptr && graph.nodes()[i].get() != nodes_[i].node;
     if (!removed || history_->Knows(nodes_[i].node, told_)) continue;
-    nodes_[i].label.fate = Fate::kRewritten;
+    nodes_[i].label.reason = RemovalReason::kRewritten;
     nodes_[i].label.into = by;
     history_->Rewritten(std::move(nodes_[i].label));
   }

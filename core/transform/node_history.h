@@ -1,4 +1,4 @@
-// NodeHistory: what became of the nodes of a model that are in its graph no more, for the placement report.
+// NodeHistory: records why nodes of the model were removed from its graph, for the placement report.
 //
 //   NodeHistory history;
 //   pipeline.Run(graph, level, {.history = &history});
@@ -15,25 +15,25 @@
 
 namespace epiphyte::core {
 
-enum class Fate {
-  kFolded,     // computed before the run
-  kMerged,     // another node computes what it did
-  kBypassed,   // its result was its input
-  kDead,       // no output depends on it
-  kInlined,    // a function's call; the nodes of its body took its place
-  kDecided,    // control flow that is known before the run: what it runs took its place
-  kUntaken,    // in a nested graph of such, and never run
-  kRewritten,  // by a transform that doesn't tell more
+enum class RemovalReason {
+  kFolded,      // computed before the run
+  kMerged,      // another node computes what it did
+  kForwarded,   // its result was its input
+  kDead,        // no output depends on it
+  kInlined,     // a function's call; the nodes of its body took its place
+  kDecided,     // control flow that is known before the run: what it runs took its place
+  kDeadBranch,  // in a nested graph of such, and never run
+  kRewritten,   // by a transform that doesn't tell more
 };
 // "folded", "merged", …
-std::string_view FateName(Fate fate);
+std::string_view RemovalReasonName(RemovalReason reason);
 
 struct RemovedNode {
   std::string graph;  // path of nested graphs, as in NodePlacement
   std::string name;
   std::string op_type;
   std::string domain;
-  Fate fate = Fate::kDead;
+  RemovalReason reason = RemovalReason::kDead;
   // The constant, the node, the value instead, the transform, the nested graph that took its place, or the node that
   // never ran it; else "".
   std::string into;
@@ -46,7 +46,7 @@ struct RemovedNode {
 class NodeHistory {
  public:
   // Called before the node is taken out of its graph. The nodes of its nested graphs go with it.
-  void Removed(const Node& node, Fate fate, std::string into = {});
+  void Removed(const Node& node, RemovalReason reason, std::string into = {});
   // Control flow of which only the nested graph of attribute `runs` would run, once, or none with "". The nodes of that
   // one take its place; those of the others go.
   void Decided(const Node& node, std::string_view runs);
@@ -61,7 +61,7 @@ class NodeHistory {
   std::vector<RemovedNode> Take();
 
  private:
-  void RemovedWithin(const Graph& body, Fate fate, const std::string& into);
+  void RemovedWithin(const Graph& body, RemovalReason reason, const std::string& into);
 
   std::vector<RemovedNode> removed_;
   std::vector<const Node*> addresses_;  // of removed_: only to be compared

@@ -89,7 +89,7 @@ bool TransformPipeline::RunRound(Graph& graph, TransformLevel level, const Trans
       while (end < steps_.size() && shares(steps_[begin]) && shares(steps_[end])) ++end;
       step_changed = RunRules(graph, begin, end, level, context, changed);
     } else if (enabled) {
-      Beat(context.pulse, begin, steps_.size(), steps_[begin].name());
+      ReportProgress(context.on_progress, begin, steps_.size(), steps_[begin].name());
       step_changed = steps_[begin].transform->Apply(graph, context);
       if (step_changed) (*changed)[begin] = 1;
     }
@@ -119,7 +119,7 @@ bool TransformPipeline::RunRules(Graph& graph, size_t begin, size_t end, Transfo
   size_t budget = 64 + 16 * graph.node_count();
   bool any = false;
   for (size_t index = 0; index < graph.nodes().size() && budget > 0; ++index) {
-    if (index % kNodesPerBeat == 0) Beat(context.pulse, begin, steps_.size(), "rewrite rules");
+    if (index % kNodesPerReport == 0) ReportProgress(context.on_progress, begin, steps_.size(), "rewrite rules");
     bool again = true;
     while (again && budget > 0) {
       again = false;

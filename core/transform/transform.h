@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/pulse.h"
+#include "core/base/progress_callback.h"
 #include "core/graph/graph.h"
 #include "core/transform/node_history.h"
 
@@ -30,7 +30,7 @@ using NodeEvaluator = std::function<bool(const Node& node, std::vector<ConstantP
 struct TransformContext {
   NodeEvaluator evaluate;                              // may be empty
   uint64_t folded_bytes_limit = 256ull * 1024 * 1024;  // a folded result may not be larger
-  Pulse pulse;                                         // beats between transforms, and within those that walk far
+  ProgressCallback on_progress;                        // beats between transforms, and within those that walk far
   NodeHistory* history = nullptr;                      // what is told of removed nodes; may be null
 };
 

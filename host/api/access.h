@@ -99,7 +99,7 @@ class Access {
 
 // Runs `body`; whatever it throws leaves as epiphyte::Error.
 template <typename Body>
-decltype(auto) Translate(Body&& body) {
+decltype(auto) WithPublicErrors(Body&& body) {
   try {
     try {
       return body();

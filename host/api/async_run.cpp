@@ -49,7 +49,7 @@ class AsyncRun {
     RunResult result;
     try {
       try {
-        Translate([&] {
+        WithPublicErrors([&] {
           std::vector<core::ValuePtr> outputs = session_.Run(inputs_, options_.outputs, Access::SettingsOf(options_));
           for (core::ValuePtr& output : outputs) result.outputs.push_back(Access::Wrap(std::move(output)));
         });
@@ -83,7 +83,7 @@ class AsyncRun {
 void Session::RunAsync(std::span<const NamedValue> inputs, const RunOptions& options,
                        std::function<void(RunResult)> done) const {
   const std::shared_ptr<Impl> impl = impl_;  // `done` may let go of this handle before it has returned from here
-  Translate([&] {
+  WithPublicErrors([&] {
     if (!done)
       throw Error(StatusCode::kInvalidArgument, "RunAsync has nobody to tell what comes of it; give it `done`");
     impl->session.RequireOwnProcess();

@@ -76,7 +76,7 @@ struct Walk {
 }  // namespace
 
 ContextInfo InspectContext(const std::filesystem::path& model, const std::shared_ptr<ContextStore>& given_store) {
-  return Translate([&] {
+  return WithPublicErrors([&] {
     const std::shared_ptr<core::ContextStore> store = Access::Share(given_store);
     const core::FolderLock lock(model.parent_path(), core::FolderLock::kShared);
     core::Model content = ReadModel(model, store);
@@ -97,7 +97,7 @@ namespace {
 
 ContextCheck Check(const Environment& environment, const std::filesystem::path& model, bool with_payloads,
                    const std::shared_ptr<core::ContextStore>& store, const core::ProviderRequest& request) {
-  return Translate([&] {
+  return WithPublicErrors([&] {
     const core::FolderLock lock(model.parent_path(), core::FolderLock::kShared);
     core::Model content = ReadModel(model, store);
     core::ContextReport report =

@@ -18,19 +18,19 @@ std::vector<CacheEntry> Convert(const std::vector<core::CacheFolder::Entry>& ent
 }  // namespace
 
 std::vector<CacheEntry> ListCache(const std::filesystem::path& folder) {
-  return Translate([&] { return Convert(core::CacheFolder(folder).List(/*verify=*/false)); });
+  return WithPublicErrors([&] { return Convert(core::CacheFolder(folder).List(/*verify=*/false)); });
 }
 
 std::string CacheProblem(const std::filesystem::path& folder) {
-  return Translate([&] { return core::CacheTrust(core::CacheFolder(folder).path()).problem(); });
+  return WithPublicErrors([&] { return core::CacheTrust(core::CacheFolder(folder).path()).problem(); });
 }
 
 std::vector<CacheEntry> VerifyCache(const std::filesystem::path& folder) {
-  return Translate([&] { return Convert(core::CacheFolder(folder).List(/*verify=*/true)); });
+  return WithPublicErrors([&] { return Convert(core::CacheFolder(folder).List(/*verify=*/true)); });
 }
 
 CacheRemoval CollectCache(const std::filesystem::path& folder, uint64_t max_bytes) {
-  return Translate([&] {
+  return WithPublicErrors([&] {
     const core::CacheFolder::Removed removed = core::CacheFolder(folder).Collect(max_bytes);
     return CacheRemoval{Convert(removed.broken), Convert(removed.evicted), removed.leftovers};
   });

@@ -33,7 +33,7 @@ namespace {
 
 ContextVerification Verify(const Environment& environment, const std::filesystem::path& model,
                            const std::shared_ptr<core::ContextStore>& store, const core::ProviderRequest& request) {
-  return Translate([&] {
+  return WithPublicErrors([&] {
     core::VerifyReport report = core::VerifyContextModel(model, Access::Of(environment)->catalog(), store, request);
     ContextVerification verification;
     verification.model = std::move(report.model);
@@ -71,13 +71,13 @@ SealState ResealContext(const Environment& environment, const std::filesystem::p
 
 SealState ResealContext(const Environment& environment, const std::filesystem::path& model,
                         const std::shared_ptr<ContextStore>& store) {
-  return Translate([&] {
+  return WithPublicErrors([&] {
     return Convert(core::ResealContextModel(model, Access::Of(environment)->catalog(), Access::Share(store)));
   });
 }
 
 MergedContext MergeContexts(const Environment& environment, const MergeOptions& options) {
-  return Translate([&] {
+  return WithPublicErrors([&] {
     core::MergeResult result =
         core::MergeContextModels({options.models, options.connections, options.output, options.external_initializers,
                                   options.overwrite, Access::Share(options.context_store)},

@@ -52,7 +52,7 @@ class Release {
 };
 
 core::ValuePtr OnHost(core::ValuePtr value) {
-  const core::DevicePiece* piece = value ? core::PieceOf(*value) : nullptr;
+  const core::DeviceAllocation* piece = value ? core::PieceOf(*value) : nullptr;
   return piece == nullptr ? value : core::ToHost(value, core::Environment::Of(*piece)->devices());
 }
 
@@ -63,7 +63,7 @@ core::ValuePtr CopyOnHost(const core::ValuePtr& value) {
 
 // One environment knows nothing of the devices of another one.
 core::ValuePtr KnownTo(const core::Environment* environment, core::ValuePtr value) {
-  const core::DevicePiece* piece = core::PieceOf(*value);
+  const core::DeviceAllocation* piece = core::PieceOf(*value);
   return piece == nullptr || core::Environment::Of(*piece).get() == environment ? value : OnHost(std::move(value));
 }
 
@@ -74,7 +74,7 @@ core::ValuePtr Access::ShareOnHost(const Value& value) { return OnHost(Share(val
 Value Value::In(const Memory& memory, ElementType type, const Shape& shape) {
   const auto* home = Access::Of(memory);
   if (home == nullptr) return Tensor(type, shape);
-  return Translate([&] {
+  return WithPublicErrors([&] {
     const core::DataType plain = PlainType(type);
     const uint64_t bytes = PlainBytes(plain, shape);
     return Access::Wrap(core::Value::OnDevice(
@@ -84,7 +84,7 @@ Value Value::In(const Memory& memory, ElementType type, const Shape& shape) {
 
 Value Value::Import(const Memory& memory, ElementType type, const Shape& shape, const ExternalMemory& external,
                     std::function<void()> release) {
-  return Translate([&] {
+  return WithPublicErrors([&] {
     const auto* home = Access::Of(memory);
     if (home == nullptr) {
       throw Error(StatusCode::kInvalidArgument, "host memory needs no import; use Value::Wrap, or a device's memory");
@@ -103,20 +103,20 @@ Value Value::Import(const Memory& memory, ElementType type, const Shape& shape, 
 }
 
 ExternalMemory Value::Export(HandleType type) const {
-  return Translate([&] {
-    core::DevicePiece* piece = core::PieceOf(AsPlainTensor(value_));
+  return WithPublicErrors([&] {
+    core::DeviceAllocation* piece = core::PieceOf(AsPlainTensor(value_));
     if (piece == nullptr) {
       throw Error(StatusCode::kInvalidArgument,
                   "the tensor is in host memory, where data() is its address; copy it to "
                   "a device's memory with CopyTo before it is exported");
     }
-    const EpExternalMemory whole = piece->home()->Export(*piece, static_cast<EpHandleType>(type));
+    const EpExternalMemory whole = piece->pool()->Export(*piece, static_cast<EpHandleType>(type));
     return ExternalMemory{type, whole.pointer, whole.handle, whole.offset, piece->size()};
   });
 }
 
 Value Value::CopyTo(const Memory& memory) const {
-  return Translate([&] {
+  return WithPublicErrors([&] {
     AsPlainTensor(value_);
     const auto* home = Access::Of(memory);
     if (home == nullptr) return Access::Wrap(CopyOnHost(Access::Share(*this)));
@@ -127,11 +127,11 @@ Value Value::CopyTo(const Memory& memory) const {
 }
 
 Value Value::ToHost() const {
-  return Translate([&] { return Access::Wrap(Access::ShareOnHost(*this)); });
+  return WithPublicErrors([&] { return Access::Wrap(Access::ShareOnHost(*this)); });
 }
 
 void Value::CopyFrom(const Value& source) {
-  Translate([&] {
+  WithPublicErrors([&] {
     core::Value& to = AsWritableTensor(value_);
     const core::Value& from = AsPlainTensor(source.value_);
     if (from.type() != to.type() || !std::ranges::equal(from.dims(), to.dims())) {
@@ -139,7 +139,7 @@ void Value::CopyFrom(const Value& source) {
                   fmt::format("{} given for {}; give a tensor of the same type and shape", TextOf(from), TextOf(to)));
     }
     if (&from == &to || to.byte_size() == 0) return;
-    const core::DevicePiece* home = core::PieceOf(to.IsOnDevice() ? to : from);
+    const core::DeviceAllocation* home = core::PieceOf(to.IsOnDevice() ? to : from);
     if (home == nullptr) {
       std::memmove(to.mutable_data(), from.data(), to.byte_size());
       return;
@@ -150,10 +150,10 @@ void Value::CopyFrom(const Value& source) {
 }
 
 Memory Value::memory() const {
-  return Translate([&] {
-    const core::DevicePiece* piece = value_ == nullptr ? nullptr : core::PieceOf(*value_);
+  return WithPublicErrors([&] {
+    const core::DeviceAllocation* piece = value_ == nullptr ? nullptr : core::PieceOf(*value_);
     if (piece == nullptr) return Memory();
-    return Access::Wrap(core::Environment::Of(*piece), {piece->home(), piece->account()});
+    return Access::Wrap(core::Environment::Of(*piece), {piece->pool(), piece->account()});
   });
 }
 

@@ -5,7 +5,7 @@
 namespace epiphyte {
 
 Environment::Environment(const EnvironmentOptions& options) {
-  Translate([&] {
+  WithPublicErrors([&] {
     core::CatalogOptions catalog;
     catalog.paths = options.plugin_folders;
     catalog.use_environment = options.use_environment_variable;

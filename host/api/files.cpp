@@ -1,13 +1,13 @@
 #include "epiphyte/files.hpp"
 
+#include "core/base/remove_on_exit.h"
 #include "core/base/staged_file.h"
-#include "core/base/unfinished.h"
 #include "host/api/access.h"
 
 namespace epiphyte {
 
 void WriteFile(const std::filesystem::path& path, std::string_view content) {
-  Translate([&] {
+  WithPublicErrors([&] {
     core::StagedFile file(path);
     file.Write(content.data(), content.size());
     file.Commit(/*overwrite=*/true);
@@ -15,9 +15,9 @@ void WriteFile(const std::filesystem::path& path, std::string_view content) {
 }
 
 void CheckWritable(const std::filesystem::path& path) {
-  Translate([&] { core::StagedFile::CheckTarget(path); });
+  WithPublicErrors([&] { core::StagedFile::CheckTarget(path); });
 }
 
-void RemoveUnfinishedFiles() noexcept { core::Unfinished::RemoveAll(); }
+void RemoveUnfinishedFiles() noexcept { core::RemoveOnExit::RemoveAll(); }
 
 }  // namespace epiphyte

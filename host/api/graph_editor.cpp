@@ -192,15 +192,15 @@ void RefuseGraphAttribute(const core::Node& node, std::string_view name) {
 }  // namespace
 
 bool GraphEditor::is_nested() const {
-  return Translate([&] { return state_->graph().parent() != nullptr; });
+  return WithPublicErrors([&] { return state_->graph().parent() != nullptr; });
 }
 
 int64_t GraphEditor::opset(std::string_view domain) const {
-  return Translate([&] { return state_->graph().Opset(core::NormalDomain(domain)); });
+  return WithPublicErrors([&] { return state_->graph().Opset(core::NormalDomain(domain)); });
 }
 
 std::vector<GraphNode> GraphEditor::nodes() const {
-  return Translate([&] {
+  return WithPublicErrors([&] {
     std::vector<GraphNode> nodes;
     nodes.reserve(state_->graph().node_count());
     for (const auto& node : state_->graph().nodes()) {
@@ -211,19 +211,19 @@ std::vector<GraphNode> GraphEditor::nodes() const {
 }
 
 std::vector<GraphValue> GraphEditor::inputs() const {
-  return Translate([&] { return state_->HandlesOf(state_->graph().inputs()); });
+  return WithPublicErrors([&] { return state_->HandlesOf(state_->graph().inputs()); });
 }
 
 std::vector<GraphValue> GraphEditor::outputs() const {
-  return Translate([&] { return state_->HandlesOf(state_->graph().outputs()); });
+  return WithPublicErrors([&] { return state_->HandlesOf(state_->graph().outputs()); });
 }
 
 GraphValue GraphEditor::FindValue(std::string_view name) const {
-  return Translate([&] { return state_->HandleOf(state_->graph().FindValue(name)); });
+  return WithPublicErrors([&] { return state_->HandleOf(state_->graph().FindValue(name)); });
 }
 
 GraphValue GraphEditor::AddConstant(const Value& tensor, std::string_view name) {
-  return Translate([&] {
+  return WithPublicErrors([&] {
     core::Graph& graph = state_->graph();
     CheckText(name, "the name of a constant");
     core::ConstantPtr constant = TensorOf(tensor, fmt::format("constant '{}'", name));
@@ -235,7 +235,7 @@ GraphValue GraphEditor::AddConstant(const Value& tensor, std::string_view name) 
 }
 
 GraphNode GraphEditor::AddNode(const NewNode& node) {
-  return Translate([&] {
+  return WithPublicErrors([&] {
     core::Graph& graph = state_->graph();
     CheckText(node.op_type, "the name of an operator");
     CheckText(node.name, "the name of a node");
@@ -262,7 +262,7 @@ GraphNode GraphEditor::AddNode(const NewNode& node) {
 }
 
 void GraphEditor::ImportDomain(std::string_view domain, int64_t version) {
-  Translate([&] {
+  WithPublicErrors([&] {
     core::Graph& graph = state_->graph();
     domain = core::NormalDomain(domain);
     CheckText(domain, "a domain");
@@ -280,7 +280,7 @@ void GraphEditor::ImportDomain(std::string_view domain, int64_t version) {
 }
 
 void GraphEditor::SetInput(const GraphNode& node, size_t index, const GraphValue& value) {
-  Translate([&] {
+  WithPublicErrors([&] {
     core::Node& target = state_->Resolve(node);
     core::ValueDef* const input = state_->ResolveOptional(value);
     if (index >= kMostInputs) {
@@ -295,7 +295,7 @@ void GraphEditor::SetInput(const GraphNode& node, size_t index, const GraphValue
 }
 
 void GraphEditor::SetAttribute(const GraphNode& node, std::string_view name, const AttributeValue& value) {
-  Translate([&] {
+  WithPublicErrors([&] {
     core::Node& target = state_->Resolve(node);
     RefuseGraphAttribute(target, name);
     target.SetAttribute(MakeAttribute(name, value));
@@ -305,7 +305,7 @@ void GraphEditor::SetAttribute(const GraphNode& node, std::string_view name, con
 }
 
 void GraphEditor::RemoveAttribute(const GraphNode& node, std::string_view name) {
-  Translate([&] {
+  WithPublicErrors([&] {
     core::Node& target = state_->Resolve(node);
     RefuseGraphAttribute(target, name);
     if (target.FindAttribute(name) == nullptr) return;
@@ -316,11 +316,11 @@ void GraphEditor::RemoveAttribute(const GraphNode& node, std::string_view name) 
 }
 
 void GraphEditor::ReplaceUses(const GraphValue& from, const GraphValue& to) {
-  Translate([&] { Redirect(*state_, state_->Resolve(from), state_->Resolve(to)); });
+  WithPublicErrors([&] { Redirect(*state_, state_->Resolve(from), state_->Resolve(to)); });
 }
 
 void GraphEditor::Replace(const GraphNode& node, const std::vector<GraphValue>& values) {
-  Translate([&] {
+  WithPublicErrors([&] {
     core::Node& old = state_->Resolve(node);
     const std::vector<core::ValueDef*> outputs = old.outputs();
     std::vector<core::ValueDef*> replacements;
@@ -352,7 +352,7 @@ void GraphEditor::Replace(const GraphNode& node, const std::vector<GraphValue>& 
 }
 
 void GraphEditor::Remove(const GraphNode& node) {
-  Translate([&] {
+  WithPublicErrors([&] {
     core::Node& target = state_->Resolve(node);
     CheckUnused(target);
     RemoveUnused(*state_, target);

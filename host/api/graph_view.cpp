@@ -28,13 +28,13 @@ std::optional<AttributeValue> ToValue(const core::Attribute& attribute) {
 template <typename Answer>
 auto AskValue(const std::shared_ptr<GraphState>& state, size_t index, Answer&& answer) {
   if (state == nullptr) FailEmpty("value");
-  return Translate([&] { return answer(state->ValueAt(index)); });
+  return WithPublicErrors([&] { return answer(state->ValueAt(index)); });
 }
 
 template <typename Answer>
 auto AskNode(const std::shared_ptr<GraphState>& state, size_t index, Answer&& answer) {
   if (state == nullptr) FailEmpty("node");
-  return Translate([&] { return answer(state->NodeAt(index)); });
+  return WithPublicErrors([&] { return answer(state->NodeAt(index)); });
 }
 
 }  // namespace

@@ -35,8 +35,8 @@ struct IoBinding::Impl {
   core::Session& core() { return Access::Of(session).session; }
   // Throws when a session's run couldn't take what is in there. `what`: "input 'x' is in".
   void RequireUsed(const core::Value* value, std::string_view what) {
-    const core::DevicePiece* piece = value == nullptr ? nullptr : core::PieceOf(*value);
-    if (piece != nullptr) core::RequireUsed(core().memories(), *piece->home(), what);
+    const core::DeviceAllocation* piece = value == nullptr ? nullptr : core::PieceOf(*value);
+    if (piece != nullptr) core::RequireUsed(core().memories(), *piece->pool(), what);
   }
 
   std::vector<core::ValuePtr> Run(const core::RunSettings& settings) {
@@ -75,7 +75,7 @@ IoBinding::IoBinding(IoBinding&& other) noexcept = default;
 IoBinding& IoBinding::operator=(IoBinding&& other) noexcept = default;
 
 void IoBinding::BindInput(std::string_view name, Value value) {
-  Translate([&] {
+  WithPublicErrors([&] {
     const size_t index = IndexOf(impl_->infos, name, "input");
     impl_->RequireUsed(Access::Of(value), fmt::format("input '{}' is in", name));
     impl_->inputs[index] = Access::Share(value);
@@ -83,7 +83,7 @@ void IoBinding::BindInput(std::string_view name, Value value) {
 }
 
 void IoBinding::BindOutput(std::string_view name, Value destination) {
-  Translate([&] {
+  WithPublicErrors([&] {
     const size_t index = IndexOf(impl_->session.outputs(), name, "output");
     if (destination) AsWritableTensor(Access::Of(destination));
     impl_->RequireUsed(Access::Of(destination), fmt::format("output '{}' is bound to", name));
@@ -92,7 +92,7 @@ void IoBinding::BindOutput(std::string_view name, Value destination) {
 }
 
 void IoBinding::BindOutput(std::string_view name, const Memory& memory) {
-  Translate([&] {
+  WithPublicErrors([&] {
     const size_t index = IndexOf(impl_->session.outputs(), name, "output");
     const auto* home = Access::Of(memory);
     if (home != nullptr) {
@@ -103,7 +103,7 @@ void IoBinding::BindOutput(std::string_view name, const Memory& memory) {
 }
 
 void IoBinding::Run(const RunOptions& options) {
-  Translate([&] {
+  WithPublicErrors([&] {
     if (!options.outputs.empty()) {
       throw Error(StatusCode::kInvalidArgument, "a binding runs for all outputs; leave RunOptions::outputs empty");
     }

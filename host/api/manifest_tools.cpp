@@ -18,11 +18,11 @@ std::vector<ManifestDigest> Wrap(std::vector<core::ManifestDigest> digests) {
 }  // namespace
 
 std::vector<ManifestDigest> ReadManifestDigests(const std::filesystem::path& manifest) {
-  return Translate([&] { return Wrap(core::ReadManifestDigests(manifest)); });
+  return WithPublicErrors([&] { return Wrap(core::ReadManifestDigests(manifest)); });
 }
 
 std::vector<ManifestDigest> WriteManifestDigests(const std::filesystem::path& manifest) {
-  return Translate([&] { return Wrap(core::WriteManifestDigests(manifest)); });
+  return WithPublicErrors([&] { return Wrap(core::WriteManifestDigests(manifest)); });
 }
 
 }  // namespace epiphyte

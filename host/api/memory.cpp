@@ -38,14 +38,14 @@ bool Memory::CanImport(HandleType type) const { return Has(Existing(impl_).memor
 bool Memory::CanExport(HandleType type) const { return Has(Existing(impl_).memory->export_types(), type); }
 
 MemoryUse Memory::use() const {
-  return Translate([&] {
+  return WithPublicErrors([&] {
     const core::DeviceMemory::Use use = Existing(impl_).memory->use();
     return MemoryUse{use.value_bytes, use.kept_bytes, use.buffers, use.allocations, use.plugin_used, use.plugin_total};
   });
 }
 
 void Memory::Trim() {
-  Translate([&] { Existing(impl_).memory->Trim(); });
+  WithPublicErrors([&] { Existing(impl_).memory->Trim(); });
 }
 
 }  // namespace epiphyte

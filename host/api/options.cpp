@@ -16,12 +16,12 @@ SessionOptions& SessionOptions::operator=(const SessionOptions& other) {
 }
 
 SessionOptions& SessionOptions::Set(std::string_view key, std::string_view value) {
-  Translate([&] { impl_->options.Set(key, value); });
+  WithPublicErrors([&] { impl_->options.Set(key, value); });
   return *this;
 }
 
 std::string SessionOptions::Get(std::string_view key) const {
-  return Translate([&] { return impl_->options.Get(key); });
+  return WithPublicErrors([&] { return impl_->options.Get(key); });
 }
 
 SessionOptions& SessionOptions::AddProvider(std::string name, std::map<std::string, std::string> options) {

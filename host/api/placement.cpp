@@ -8,7 +8,7 @@ namespace epiphyte {
 
 Placement Placement::Of(const Environment& environment, const std::filesystem::path& model,
                         const SessionOptions& options) {
-  return Translate([&] {
+  return WithPublicErrors([&] {
     return Placement(std::make_shared<const core::Placement>(
         core::PlaceModel(*Access::Of(environment), model, Access::Of(options))));
   });
@@ -36,8 +36,8 @@ std::vector<RemovedNode> Placement::removed() const {
   std::vector<RemovedNode> removed;
   removed.reserve(placement_->removed.size());
   for (const core::RemovedNode& node : placement_->removed) {
-    removed.push_back({node.graph, node.name, node.op_type, node.domain, std::string(core::FateName(node.fate)),
-                       node.into, node.Describe()});
+    removed.push_back({node.graph, node.name, node.op_type, node.domain,
+                       std::string(core::RemovalReasonName(node.fate)), node.into, node.Describe()});
   }
   return removed;
 }
@@ -56,19 +56,19 @@ std::vector<std::string> Placement::providers() const {
 std::vector<std::string> Placement::warnings() const { return placement_->warnings; }
 
 std::string Placement::Summary() const {
-  return Translate([&] { return placement_->Summary(); });
+  return WithPublicErrors([&] { return placement_->Summary(); });
 }
 
 std::string Placement::RemovedSummary() const {
-  return Translate([&] { return placement_->RemovedSummary(); });
+  return WithPublicErrors([&] { return placement_->RemovedSummary(); });
 }
 
 std::string Placement::ToJson() const {
-  return Translate([&] { return placement_->ToJson(); });
+  return WithPublicErrors([&] { return placement_->ToJson(); });
 }
 
 std::string Placement::ToDot() const {
-  return Translate([&] { return placement_->ToDot(); });
+  return WithPublicErrors([&] { return placement_->ToDot(); });
 }
 
 }  // namespace epiphyte

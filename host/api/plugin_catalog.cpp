@@ -90,7 +90,7 @@ void AddFindings(const core::LoadedPlugin& plugin, const core::PluginEntry& entr
 }  // namespace
 
 std::vector<PluginInfo> PluginCatalog::List() const {
-  return Translate([&] {
+  return WithPublicErrors([&] {
     std::vector<PluginInfo> plugins;
     for (const core::PluginEntry& entry : environment_->catalog().entries()) plugins.push_back(Describe(entry));
     return plugins;
@@ -98,7 +98,7 @@ std::vector<PluginInfo> PluginCatalog::List() const {
 }
 
 std::vector<SearchedFolder> PluginCatalog::Folders() const {
-  return Translate([&] {
+  return WithPublicErrors([&] {
     std::vector<SearchedFolder> folders;
     for (const core::SearchedFolder& folder : environment_->catalog().folders()) {
       folders.push_back({folder.path, folder.origin, folder.exists, folder.manifests});
@@ -108,7 +108,7 @@ std::vector<SearchedFolder> PluginCatalog::Folders() const {
 }
 
 PluginInfo PluginCatalog::Probe(std::string_view name, const std::function<void(std::string_view)>& step) const {
-  return Translate([&] {
+  return WithPublicErrors([&] {
     core::Catalog& catalog = environment_->catalog();
     const core::LoadedPlugin* plugin = catalog.TryLoad(name, step);
     // Of several entries with the name, the one that the others are shadowed by.
@@ -130,7 +130,7 @@ PluginInfo PluginCatalog::Probe(std::string_view name, const std::function<void(
 }
 
 PluginInfo PluginCatalog::Add(const std::filesystem::path& library, const PluginLibrary& expected) {
-  return Translate([&] {
+  return WithPublicErrors([&] {
     core::Catalog& catalog = environment_->catalog();
     const core::PluginEntry added = catalog.Add({library, expected.name, expected.sha256, expected.depends,
                                                  expected.priority, expected.fallback, expected.options});
@@ -141,7 +141,7 @@ PluginInfo PluginCatalog::Add(const std::filesystem::path& library, const Plugin
 }
 
 PolicyInfo PluginCatalog::Policy() const {
-  return Translate([&] {
+  return WithPublicErrors([&] {
     core::PolicyReport report = environment_->catalog().policy();
     PolicyInfo info;
     for (core::PolicyFile& file : report.files) info.files.push_back({file.path, file.origin, file.exists});
@@ -155,7 +155,7 @@ PolicyInfo PluginCatalog::Policy() const {
 }
 
 std::vector<PluginInfo> PluginCatalog::ProbeAll() const {
-  return Translate([&] {
+  return WithPublicErrors([&] {
     core::Catalog& catalog = environment_->catalog();
     // One that fails may leave its name or a source to another, which is then probed too.
     for (bool more = true; more;) {

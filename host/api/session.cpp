@@ -25,7 +25,7 @@ std::vector<Value> WrapAll(std::vector<core::ValuePtr> values) {
 // `source` gives the model: making it may fail too.
 template <typename Impl, typename Source>
 std::shared_ptr<Impl> Open(const Environment& environment, const SessionOptions& options, Source&& source) {
-  return Translate([&] {
+  return WithPublicErrors([&] {
     auto impl = std::make_shared<Impl>(Access::Of(environment), source(), Access::Of(options));
     impl->inputs = Describe(impl->session.inputs());
     impl->overridable_initializers = Describe(impl->session.overridable_initializers());
@@ -58,7 +58,7 @@ Placement Session::placement() const {
 }
 
 std::vector<Memory> Session::memories() const {
-  return Translate([&] {
+  return WithPublicErrors([&] {
     std::vector<Memory> memories;
     for (const core::SessionMemory& memory : impl_->session.memories()) {
       memories.push_back(Access::Wrap(impl_->environment, memory));
@@ -68,7 +68,7 @@ std::vector<Memory> Session::memories() const {
 }
 
 Memory Session::MemoryOf(std::string_view provider, std::string_view name) const {
-  return Translate([&] {
+  return WithPublicErrors([&] {
     const std::vector<core::SessionMemory>& memories = impl_->session.memories();
     const auto found = std::ranges::find_if(memories, [&](const core::SessionMemory& each) {
       return each.memory->plugin().name == provider && (name.empty() || each.memory->name() == name);
@@ -90,7 +90,7 @@ bool Session::has_context() const { return impl_->session.has_context(); }
 const std::optional<ContextFiles>& Session::context_files() const { return impl_->files; }
 
 std::vector<Value> Session::Run(std::span<const NamedValue> inputs, const RunOptions& options) const {
-  return Translate([&] {
+  return WithPublicErrors([&] {
     std::vector<std::pair<std::string, core::ValuePtr>> shared;
     shared.reserve(inputs.size());
     for (const NamedValue& input : inputs) shared.emplace_back(input.first, Access::Share(input.second));
@@ -99,7 +99,7 @@ std::vector<Value> Session::Run(std::span<const NamedValue> inputs, const RunOpt
 }
 
 std::vector<Value> Session::Run(std::span<const Value> inputs, const RunOptions& options) const {
-  return Translate([&] {
+  return WithPublicErrors([&] {
     std::vector<core::ValuePtr> shared;
     shared.reserve(inputs.size());
     for (const Value& input : inputs) shared.push_back(Access::Share(input));
@@ -115,15 +115,15 @@ std::vector<Value> Session::Run(std::span<const Value> inputs, const RunOptions&
 }
 
 std::string Session::ProfileJson() const {
-  return Translate([&] { return impl_->session.ProfileJson(); });
+  return WithPublicErrors([&] { return impl_->session.ProfileJson(); });
 }
 
 void Session::SaveProfile() const {
-  Translate([&] { impl_->session.SaveProfile(); });
+  WithPublicErrors([&] { impl_->session.SaveProfile(); });
 }
 
 void Session::DiscardProfile() const {
-  Translate([&] { impl_->session.DiscardProfile(); });
+  WithPublicErrors([&] { impl_->session.DiscardProfile(); });
 }
 
 }  // namespace epiphyte

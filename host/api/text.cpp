@@ -6,15 +6,15 @@
 namespace epiphyte {
 
 std::string PrintableText(std::string_view text, size_t max_bytes) {
-  return Translate([&] { return core::PrintableLine(text, max_bytes); });
+  return WithPublicErrors([&] { return core::PrintableLine(text, max_bytes); });
 }
 
 std::string PrintableJson(std::string_view json) {
-  return Translate([&] { return core::PrintableJson(json); });
+  return WithPublicErrors([&] { return core::PrintableJson(json); });
 }
 
 std::string CountText(uint64_t count, std::string_view thing) {
-  return Translate([&] { return core::CountText(count, thing); });
+  return WithPublicErrors([&] { return core::CountText(count, thing); });
 }
 
 }  // namespace epiphyte

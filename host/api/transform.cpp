@@ -49,7 +49,7 @@ class WholeGraph final : public core::ApplicationTransform {
   explicit WholeGraph(GraphTransform transform)
       : ApplicationTransform("transform", transform.name, transform.version), apply_(std::move(transform.apply)) {}
 
-  core::GraphChanges Apply(core::Graph& graph, const core::Pulse&) override {
+  core::GraphChanges Apply(core::Graph& graph, const core::ProgressCallback&) override {
     OpenGraph open(graph, name());
     GraphEditor editor = open->Edit();
     CallOut([&] { apply_(editor); });
@@ -68,11 +68,11 @@ class NodeByNode final : public core::ApplicationTransform {
   }
 
   // Again and again until nothing matches: a rewrite may be what makes another one possible.
-  core::GraphChanges Apply(core::Graph& graph, const core::Pulse& pulse) override {
+  core::GraphChanges Apply(core::Graph& graph, const core::ProgressCallback& on_progress) override {
     constexpr uint64_t kMostRewritesPerNode = 16;
     const uint64_t nodes = graph.node_count();
     OpenGraph open(graph, name());
-    Walk walk{*open, graph, pulse, 64 + kMostRewritesPerNode * nodes};
+    Walk walk{*open, graph, on_progress, 64 + kMostRewritesPerNode * nodes};
     while (WalkOnce(walk)) {
     }
     return open->TakeChanges();
@@ -82,7 +82,7 @@ class NodeByNode final : public core::ApplicationTransform {
   struct Walk {
     GraphState& state;
     core::Graph& graph;
-    const core::Pulse& pulse;
+    const core::ProgressCallback& on_progress;
     uint64_t most_rewrites;
     uint64_t rewrites = 0;
   };
@@ -91,7 +91,7 @@ class NodeByNode final : public core::ApplicationTransform {
     const uint64_t before = walk.rewrites;
     // Those that are added come last, and are looked at too.
     for (size_t i = 0; i < walk.graph.nodes().size(); ++i) {
-      if (i % core::kNodesPerBeat == 0) core::Beat(walk.pulse, i, walk.graph.nodes().size(), name());
+      if (i % core::kNodesPerReport == 0) core::ReportProgress(walk.on_progress, i, walk.graph.nodes().size(), name());
       while (RewriteNode(walk, walk.graph.nodes()[i].get())) {
       }
     }
@@ -138,7 +138,7 @@ void RequireFunction(bool is_there, const std::string& name, std::string_view fu
 }  // namespace
 
 SessionOptions& SessionOptions::AddTransform(GraphTransform transform) {
-  Translate([&] {
+  WithPublicErrors([&] {
     CheckName(impl_->options.transforms, transform.name);
     RequireFunction(transform.apply != nullptr, transform.name, "apply");
     impl_->options.transforms.push_back(std::make_shared<WholeGraph>(std::move(transform)));
@@ -147,7 +147,7 @@ SessionOptions& SessionOptions::AddTransform(GraphTransform transform) {
 }
 
 SessionOptions& SessionOptions::AddRewriteRule(RewriteRule rule) {
-  Translate([&] {
+  WithPublicErrors([&] {
     CheckName(impl_->options.transforms, rule.name);
     RequireFunction(rule.rewrite != nullptr, rule.name, "rewrite");
     impl_->options.transforms.push_back(std::make_shared<NodeByNode>(std::move(rule)));

@@ -15,7 +15,7 @@ std::shared_ptr<const core::Type> OrUnknown(const std::shared_ptr<const core::Ty
 std::string_view ElementTypeName(ElementType type) { return core::DataTypeName(static_cast<core::DataType>(type)); }
 
 TypeInfo TypeInfo::Tensor(ElementType element, std::optional<std::vector<Dimension>> shape) {
-  return Translate([&] {
+  return WithPublicErrors([&] {
     std::optional<core::Shape> dims;
     if (shape) {
       dims.emplace();
@@ -32,11 +32,11 @@ TypeInfo TypeInfo::Tensor(ElementType element, std::optional<std::vector<Dimensi
 }
 
 TypeInfo TypeInfo::Sequence(const TypeInfo& element) {
-  return Translate([&] { return TypeInfo(core::Type::Sequence(OrUnknown(Access::Of(element)))); });
+  return WithPublicErrors([&] { return TypeInfo(core::Type::Sequence(OrUnknown(Access::Of(element)))); });
 }
 
 TypeInfo TypeInfo::Optional(const TypeInfo& element) {
-  return Translate([&] { return TypeInfo(core::Type::Optional(OrUnknown(Access::Of(element)))); });
+  return WithPublicErrors([&] { return TypeInfo(core::Type::Optional(OrUnknown(Access::Of(element)))); });
 }
 
 TypeInfo::TypeInfo(std::shared_ptr<const core::Type> type) {

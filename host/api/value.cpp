@@ -23,13 +23,13 @@ void CheckBytes(core::DataType type, const Shape& shape, uint64_t bytes) {
 }
 
 void* DataOf(const core::Value& tensor) {
-  core::DevicePiece* piece = core::PieceOf(tensor);
+  core::DeviceAllocation* piece = core::PieceOf(tensor);
   if (piece == nullptr) return const_cast<void*>(tensor.data());
-  void* data = Translate([&] { return piece->Map(); });
+  void* data = WithPublicErrors([&] { return piece->Map(); });
   if (data == nullptr) {
     throw Error(StatusCode::kInvalidArgument,
                 fmt::format("the tensor is in memory {}, which the host can't read; use ToHost() for a copy",
-                            core::MemoryText(*piece->home())));
+                            core::MemoryText(*piece->pool())));
   }
   return data;
 }
@@ -43,11 +43,11 @@ Value::~Value() {
 }
 
 Value Value::Tensor(ElementType type, const Shape& shape) {
-  return Translate([&] { return Access::Wrap(core::Value::Tensor(PlainType(type), shape)); });
+  return WithPublicErrors([&] { return Access::Wrap(core::Value::Tensor(PlainType(type), shape)); });
 }
 
 Value Value::Wrap(ElementType type, const Shape& shape, void* data, uint64_t bytes, std::function<void()> release) {
-  return Translate([&] {
+  return WithPublicErrors([&] {
     CheckBytes(PlainType(type), shape, bytes);
     if (data == nullptr && bytes != 0) {
       throw Error(StatusCode::kInvalidArgument, fmt::format("null given for {} bytes of memory", bytes));
@@ -57,7 +57,7 @@ Value Value::Wrap(ElementType type, const Shape& shape, void* data, uint64_t byt
 }
 
 Value Value::CopyBytes(ElementType type, const Shape& shape, const void* data, uint64_t bytes) {
-  return Translate([&] {
+  return WithPublicErrors([&] {
     CheckBytes(PlainType(type), shape, bytes);
     core::ValuePtr value = core::Value::Tensor(PlainType(type), shape);
     if (bytes != 0) std::memcpy(value->mutable_data(), data, bytes);
@@ -66,11 +66,11 @@ Value Value::CopyBytes(ElementType type, const Shape& shape, const void* data, u
 }
 
 Value Value::Strings(std::vector<std::string> strings, const Shape& shape) {
-  return Translate([&] { return Access::Wrap(core::Value::Strings(shape, std::move(strings))); });
+  return WithPublicErrors([&] { return Access::Wrap(core::Value::Strings(shape, std::move(strings))); });
 }
 
 Value Value::Sequence(ElementType element_type, const std::vector<Value>& elements) {
-  return Translate([&] {
+  return WithPublicErrors([&] {
     std::vector<core::ValuePtr> shared;
     for (const Value& element : elements) {
       if (!element) throw Error(StatusCode::kInvalidArgument, "an element of a sequence is empty; give each a value");
@@ -81,7 +81,7 @@ Value Value::Sequence(ElementType element_type, const std::vector<Value>& elemen
 }
 
 Value Value::EmptyOptional() {
-  return Translate([] { return Access::Wrap(core::Value::EmptyOptional()); });
+  return WithPublicErrors([] { return Access::Wrap(core::Value::EmptyOptional()); });
 }
 
 ValueKind Value::kind() const { return value_ == nullptr ? ValueKind::kEmpty : static_cast<ValueKind>(value_->kind()); }
@@ -107,7 +107,7 @@ std::vector<std::string> Value::strings() const {
     throw Error(StatusCode::kInvalidArgument, fmt::format("tensor({}) found, tensor(string) expected; use Data()",
                                                           core::DataTypeName(tensor.type())));
   }
-  return Translate([&] {
+  return WithPublicErrors([&] {
     std::vector<std::string> strings;
     for (uint64_t i = 0; i < tensor.element_count(); ++i) strings.push_back(tensor.string_at(i));
     return strings;

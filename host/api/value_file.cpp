@@ -29,13 +29,13 @@ TypeInfo TypeOf(const Value& value, const TypeInfo& declared) {
 }  // namespace
 
 Value LoadValue(const std::filesystem::path& path, const TypeInfo& type) {
-  return Translate([&] { return Access::Wrap(core::ReadValueFile(path, *Known(type, "the value", path))); });
+  return WithPublicErrors([&] { return Access::Wrap(core::ReadValueFile(path, *Known(type, "the value", path))); });
 }
 
 void SaveValue(const std::filesystem::path& path, const Value& value, const TypeInfo& type, std::string_view name) {
   if (!value) throw Error(StatusCode::kInvalidArgument, fmt::format("'{}' has no value to write", name));
   const auto known = Known(TypeOf(value, type), fmt::format("value '{}'", name), path);
-  Translate([&] { core::WriteValueFile(path, *Access::ShareOnHost(value), *known, name); });
+  WithPublicErrors([&] { core::WriteValueFile(path, *Access::ShareOnHost(value), *known, name); });
 }
 
 }  // namespace epiphyte

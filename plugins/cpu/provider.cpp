@@ -98,9 +98,9 @@ class RehearsalReport {
   std::atomic<int64_t> next_{0};
 };
 
-void RehearseKernel(CompiledKernel& kernel, const kit::Task& task, std::string_view name) {
+void WarmUpKernel(CompiledKernel& kernel, const kit::Task& task, std::string_view name) {
   RehearsalReport report(task, name);
-  kernel.Rehearse(task.host(), [&report] { return report.IsCancelled(); });
+  kernel.WarmUp(task.host(), [&report] { return report.IsCancelled(); });
   task.ThrowIfCancelled();
 }
 
@@ -188,7 +188,7 @@ std::unique_ptr<kit::Kernel> Provider::Compile(const kit::Partition& partition) 
   }
   auto kernel = std::make_unique<CompiledKernel>(std::move(plan));
   // Who writes a context may never run it.
-  if (!context_enabled_) RehearseKernel(*kernel, partition.task, partition.name);
+  if (!context_enabled_) WarmUpKernel(*kernel, partition.task, partition.name);
   return kernel;
 }
 
@@ -268,13 +268,13 @@ std::unique_ptr<kit::Kernel> Provider::Load(const kit::ContextLoading& loading, 
   if (!share_) found.context.reset();
   const std::string name = found.name;
   auto kernel = std::make_unique<CompiledKernel>(std::move(plan), std::move(found.context));
-  RehearseKernel(*kernel, loading.task(), name);
+  WarmUpKernel(*kernel, loading.task(), name);
   return kernel;
 }
 
 std::unique_ptr<FrameSet> CompiledKernel::MakeState() const {
-  const std::lock_guard lock(rehearsed_mutex_);
-  return std::make_unique<FrameSet>(std::move(rehearsed_));
+  const std::lock_guard lock(warmed_up_mutex_);
+  return std::make_unique<FrameSet>(std::move(warmed_up_));
 }
 
 void FrameSet::Execute(const Plan& plan, const kit::Run& run) {
@@ -291,7 +291,7 @@ void FrameSet::Execute(const Plan& plan, const kit::Run& run) {
     return;
   }
   // Whose shapes were a guess.
-  std::erase_if(frames_, [](const std::unique_ptr<Frame>& frame) { return frame->only_rehearsed(); });
+  std::erase_if(frames_, [](const std::unique_ptr<Frame>& frame) { return frame->is_warmup(); });
   uint64_t bytes = 0;
   for (const auto& frame : frames_) bytes += frame->memory_bytes();
   while (!frames_.empty() && (frames_.size() >= kMostFrames || bytes > kMostBytes)) {

@@ -14,7 +14,7 @@
 #include "plugins/cpu/exec/context.h"
 #include "plugins/cpu/exec/frame.h"
 #include "plugins/cpu/exec/plan.h"
-#include "plugins/cpu/exec/rehearse.h"
+#include "plugins/cpu/exec/warm_up.h"
 #include "plugins/cpu/share.h"
 
 namespace epiphyte::cpu {
@@ -77,16 +77,16 @@ class CompiledKernel final : public kit::StatefulKernel<FrameSet> {
   void Execute(const kit::Run& run, FrameSet& frames) override { frames.Execute(*plan_, run); }
   // The first one gets the frame that is rehearsed.
   std::unique_ptr<FrameSet> MakeState() const override;
-  // So that the first run finds what it needs. Before any run. `is_cancelled`: as cpu::Rehearse has it.
-  void Rehearse(const EpHostInfo& host, const std::function<bool()>& is_cancelled = {}) {
-    rehearsed_ = cpu::Rehearse(*plan_, host, is_cancelled);
+  // So that the first run finds what it needs. Before any run. `is_cancelled`: as cpu::WarmUp has it.
+  void WarmUp(const EpHostInfo& host, const std::function<bool()>& is_cancelled = {}) {
+    warmed_up_ = cpu::WarmUp(*plan_, host, is_cancelled);
   }
 
  private:
   const std::shared_ptr<const Plan> plan_;
   const std::shared_ptr<const kit::ContextContainer> context_;
-  mutable std::mutex rehearsed_mutex_;
-  mutable std::unique_ptr<Frame> rehearsed_;  // until somebody has it
+  mutable std::mutex warmed_up_mutex_;
+  mutable std::unique_ptr<Frame> warmed_up_;  // until somebody has it
 };
 
 }  // namespace epiphyte::cpu

@@ -9,7 +9,7 @@
 #include "epiphyte/kit/abi/fail.hpp"
 #include "plugins/npu/options.h"
 #include "plugins/npu/provider.h"
-#include "plugins/npu/sdk_shelf.h"
+#include "plugins/npu/sdk_cache.h"
 
 namespace epiphyte::npu {
 namespace {
@@ -84,7 +84,7 @@ class Plugin final : public kit::Plugin {
     devices_.push_back(device);
   }
 
-  SdkShelf shelf_;
+  SdkCache shelf_;
   std::string why_not_;
   std::deque<std::string> texts_;
   std::vector<EpDeviceInfo> devices_;

@@ -91,7 +91,7 @@ uint32_t Provider::DeviceOf(const Sdk& sdk, const kit::ProviderConfig& config) {
   return devices[index].id;
 }
 
-Provider::Provider(SdkShelf& shelf, const kit::ProviderConfig& config)
+Provider::Provider(SdkCache& shelf, const kit::ProviderConfig& config)
     : log_(config.log()),
       context_enabled_(config.context_enabled),
       shares_scratch_(kit::OptionValues(DeclaredOptions(), config.options).Bool("share_scratch")),

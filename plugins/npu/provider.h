@@ -9,7 +9,7 @@
 #include "plugins/npu/client/program.h"
 #include "plugins/npu/exec/kernel.h"
 #include "plugins/npu/exec/partition.h"
-#include "plugins/npu/sdk_shelf.h"
+#include "plugins/npu/sdk_cache.h"
 #include "plugins/npu/share.h"
 
 namespace epiphyte::npu {
@@ -17,7 +17,7 @@ namespace epiphyte::npu {
 class Provider final : public kit::Provider {
  public:
   // `shelf` outlives the provider.
-  Provider(SdkShelf& shelf, const kit::ProviderConfig& config);
+  Provider(SdkCache& shelf, const kit::ProviderConfig& config);
 
   void GetCapability(const kit::GraphView& graph, kit::Claims& claims) override;
   void Explain(std::string_view partition, const kit::GraphView& graph, kit::Explanation& explanation) override;

@@ -108,7 +108,7 @@ TEST(FunctionWhoseClaimIsLost, IsInlined) {
   EXPECT_THAT(placement.Summary(), HasSubstr("cpu 3"));
   ASSERT_EQ(placement.removed.size(), 1u) << "told once, though the session was begun twice";
   EXPECT_EQ(placement.removed[0].op_type, "Twice");
-  EXPECT_EQ(placement.removed[0].fate, core::Fate::kInlined);
+  EXPECT_EQ(placement.removed[0].fate, core::RemovalReason::kInlined);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // What is kept for the next user: each object has one user at a time, and none is lost.
-#include "core/base/spare.h"
+#include "core/base/object_pool.h"
 
 #include <gtest/gtest.h>
 
@@ -18,8 +18,8 @@ struct Object {
   std::atomic<int> users{0};
 };
 
-TEST(Spares, GiveBackWhatWasGiven) {
-  Spares<Object> spares;
+TEST(ObjectPool, GiveBackWhatWasGiven) {
+  ObjectPool<Object> spares;
   EXPECT_EQ(spares.Take(), nullptr);
   auto first = std::make_unique<Object>();
   auto second = std::make_unique<Object>();
@@ -32,8 +32,8 @@ TEST(Spares, GiveBackWhatWasGiven) {
   EXPECT_EQ(spares.Take(), nullptr);
 }
 
-TEST(Spares, GiveAThreadWhatItGaveLast) {
-  Spares<Object> spares;
+TEST(ObjectPool, GiveAThreadWhatItGaveLast) {
+  ObjectPool<Object> spares;
   std::promise<void> gave, others_gave;
   const Object* given = nullptr;
   const Object* taken = nullptr;
@@ -52,18 +52,18 @@ TEST(Spares, GiveAThreadWhatItGaveLast) {
   EXPECT_EQ(taken, given);
 }
 
-TEST(Spares, GiveWhatAnotherThreadLeft) {
-  Spares<Object> spares;
+TEST(ObjectPool, GiveWhatAnotherThreadLeft) {
+  ObjectPool<Object> spares;
   // More threads than there are places.
   for (int i = 0; i < 20; ++i) std::thread([&] { spares.Give(std::make_unique<Object>()); }).join();
   for (int i = 0; i < 20; ++i) EXPECT_NE(spares.Take(), nullptr) << i;
   EXPECT_EQ(spares.Take(), nullptr);
 }
 
-TEST(Spares, AreDestroyedWithTheirOwner) {
+TEST(ObjectPool, AreDestroyedWithTheirOwner) {
   g_alive = 0;
   {
-    Spares<Object> spares;
+    ObjectPool<Object> spares;
     for (int i = 0; i < 3; ++i) spares.Give(std::make_unique<Object>());
     std::thread([&] { spares.Give(std::make_unique<Object>()); }).join();
     EXPECT_EQ(g_alive, 4);
@@ -71,11 +71,11 @@ TEST(Spares, AreDestroyedWithTheirOwner) {
   EXPECT_EQ(g_alive, 0);
 }
 
-TEST(Spares, HaveOneUserAtATime) {
+TEST(ObjectPool, HaveOneUserAtATime) {
   g_alive = 0;
   constexpr int kThreads = 8;
   {
-    Spares<Object> spares;
+    ObjectPool<Object> spares;
     std::atomic<bool> shared{false};
     std::vector<std::thread> threads;
     for (int t = 0; t < kThreads; ++t) {

@@ -13,7 +13,7 @@
 #include <functional>
 #include <thread>
 
-#include "core/base/unfinished.h"
+#include "core/base/remove_on_exit.h"
 #include "tests/base/error_of.h"
 #include "tests/framework/temp_dir.h"
 
@@ -265,10 +265,10 @@ TEST(StagedFile, AllThatIsStagedIsRemovedWhenTheProcessEnds) {
     StagedFile first(folder / "first"), second(folder / "second"), committed(folder / "committed");
     first.Write("abc", 3);
     committed.Commit(false);
-    Unfinished entry;
+    RemoveOnExit entry;
     entry.Make(folder / "entry/new", [&] { fs::create_directory(folder / "entry/new"); });
     StagedFile inside(folder / "entry/new/file");
-    Unfinished::RemoveAll();
+    RemoveOnExit::RemoveAll();
     const std::string refused = ErrorOf(StatusCode::kFail, [&] { StagedFile late(folder / "late"); });
     _exit(refused.find("the program is ending") == std::string::npos ? 1 : 0);
   }

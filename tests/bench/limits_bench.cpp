@@ -302,7 +302,7 @@ bool IsOneOf(const Node& node, std::initializer_list<const char*> names) {
   return std::any_of(names.begin(), names.end(), [&](const char* name) { return node.op_type() == name; });
 }
 
-struct Work {
+struct QuantizedOp {
   double operations = 0;
   double weight_bytes = 0;
 };
@@ -323,7 +323,7 @@ bool IsProduct(const Node& node) {
                         "QLinearMatMul", "Gemm", "MatMulNBits"});
 }
 
-void Add(const Node& node, Work* work) {
+void Add(const Node& node, QuantizedOp* work) {
   double operations = 0;
   size_t first_weight = 1;
   if (node.op_type() == "QLinearMatMul") first_weight = 3;
@@ -356,7 +356,7 @@ void PrintModel(const fs::path& path, const fs::path& folder) {
     model.graph->inputs()[i]->set_type(core::Type::Tensor(inputs[i]->type(), shape));
   }
   core::InferTypes(*model.graph);
-  Work work;
+  QuantizedOp work;
   int unknown = 0;  // products whose shapes only the run tells
   for (const auto& node : model.graph->nodes()) {
     if (node == nullptr) continue;

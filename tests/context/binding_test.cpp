@@ -323,16 +323,16 @@ class Binding : public testing::Test {
     nodes_.push_back(graph_.AddNode("EPContext", "com.microsoft", 1, {}, {}, std::move(attributes),
                                     "n" + std::to_string(nodes_.size())));
   }
-  // Of each node its carrier, -1 for none.
+  // Of each node its payload_node, -1 for none.
   std::vector<int> Carriers() {
     const core::ContextBinding binding(
         nodes_, [](const std::string& source) { return source.starts_with("a") ? std::string("a") : std::string(); });
-    std::vector<int> carriers;
+    std::vector<int> payload_nodes;
     for (const core::BoundNode& bound : binding.nodes()) {
-      carriers.push_back(bound.carrier == core::kNoCarrier ? -1 : static_cast<int>(bound.carrier));
+      payload_nodes.push_back(bound.payload_node == core::kNoPayloadNode ? -1 : static_cast<int>(bound.payload_node));
       problems_ += bound.problem.empty() ? 0 : 1;
     }
-    return carriers;
+    return payload_nodes;
   }
 
   core::Graph graph_{"g"};

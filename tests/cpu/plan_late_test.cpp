@@ -151,13 +151,13 @@ void ExpectTheNumbersOfTheKnownTypeForAllOperators() {
   ExpectTheNumbersOfTheKnownType<T>("Relu", 14);
 }
 
-TEST(LateKernel, TakesDoublesAfterAValueOfUnknownType) { ExpectTheNumbersOfTheKnownTypeForAllOperators<double>(); }
-TEST(LateKernel, TakesHalfFloatsAfterAValueOfUnknownType) {
+TEST(DeferredKernel, TakesDoublesAfterAValueOfUnknownType) { ExpectTheNumbersOfTheKnownTypeForAllOperators<double>(); }
+TEST(DeferredKernel, TakesHalfFloatsAfterAValueOfUnknownType) {
   ExpectTheNumbersOfTheKnownTypeForAllOperators<cpu::Float16>();
 }
-TEST(LateKernel, TakesFloatsAfterAValueOfUnknownType) { ExpectTheNumbersOfTheKnownTypeForAllOperators<float>(); }
+TEST(DeferredKernel, TakesFloatsAfterAValueOfUnknownType) { ExpectTheNumbersOfTheKnownTypeForAllOperators<float>(); }
 
-TEST(LateKernel, ServesEachTypeThatArrives) {
+TEST(DeferredKernel, ServesEachTypeThatArrives) {
   AnyRunner runner(Unknown("LRN", 13, {}, {kit::ir::Attribute::Int("size", 3)}));
   const std::vector<int64_t> dims = {1, 3, 2, 2};
   for (int round = 0; round < 2; ++round) {
@@ -170,7 +170,7 @@ TEST(LateKernel, ServesEachTypeThatArrives) {
   }
 }
 
-TEST(LateKernel, PacksWeightsWhenItIsMade) {
+TEST(DeferredKernel, PacksWeightsWhenItIsMade) {
   PlanBuilder b;
   const int32_t x = b.Input({});
   const int32_t w = b.Constant({2, 3}, {1, 2, 3, 4, 5, 6});
@@ -184,7 +184,7 @@ TEST(LateKernel, PacksWeightsWhenItIsMade) {
 }
 
 // Types come and go in a long life; ranks stand for them here.
-TEST(LateKernel, IsKeptForTheSixteenTypesThatEachNodeWasAskedForLast) {
+TEST(DeferredKernel, IsKeptForTheSixteenTypesThatEachNodeWasAskedForLast) {
   PlanBuilder b;
   const int32_t x = b.Input({});
   const int32_t w = b.Constant({2, 3}, {1, 2, 3, 4, 5, 6});
@@ -195,7 +195,7 @@ TEST(LateKernel, IsKeptForTheSixteenTypesThatEachNodeWasAskedForLast) {
   const PlanRunner runner(b.Take(), false);
   const auto ask = [&](size_t node, int32_t rank) -> std::weak_ptr<const cpu::Kernel> {
     const std::vector<cpu::ArgumentType> inputs(node + 1, {true, EP_KIND_TENSOR, EP_TYPE_FLOAT, rank});
-    return runner.plan().LateKernel(node, inputs);
+    return runner.plan().DeferredKernel(node, inputs);
   };
   const std::weak_ptr<const cpu::Kernel> product = ask(1, 2), used = ask(0, 1000);
   std::vector<std::weak_ptr<const cpu::Kernel>> made;
@@ -219,7 +219,7 @@ std::string Complaint(kit::ir::Graph def, const std::vector<Given>& inputs) {
   return "";
 }
 
-TEST(LateKernel, NamesNodeInputAndTypesWhenNothingFits) {
+TEST(DeferredKernel, NamesNodeInputAndTypesWhenNothingFits) {
   PlanBuilder b;
   const int32_t x = b.Input({});
   const int32_t w = b.Constant({2, 3}, {1, 2, 3, 4, 5, 6});
@@ -235,7 +235,7 @@ TEST(LateKernel, NamesNodeInputAndTypesWhenNothingFits) {
               AllOf(HasSubstr("node 'LRN0' (LRN)"), HasSubstr("int8")));
 }
 
-TEST(LateKernel, AnOutputOfAnotherTypeThanDeclaredIsAnError) {
+TEST(DeferredKernel, AnOutputOfAnotherTypeThanDeclaredIsAnError) {
   PlanBuilder b;
   const int32_t x = b.Input({});
   const int32_t same = b.Node("Identity", 13, {x}, {4});  // said to be floats

@@ -71,7 +71,7 @@ TEST_F(BindingTest, AnOutputBoundToAMemoryIsANewValueThereInEachRun) {
   EXPECT_EQ(CopiesOf([&] { first = RunBound(*session, {x}, {ToMemory(Memory(0))}); }), Copies{});
   EXPECT_EQ(CopiesOf([&] { second = RunBound(*session, {first[0]}, {ToMemory(Memory(0))}); }), Copies{});
   ASSERT_TRUE(first[0]->IsOnDevice());
-  EXPECT_EQ(core::PieceOf(*first[0])->home(), Memory(0));
+  EXPECT_EQ(core::PieceOf(*first[0])->pool(), Memory(0));
   EXPECT_THAT(Read(first[0]), ElementsAre(-1, 2, -3, 4));
   EXPECT_THAT(Read(second[0]), ElementsAre(1, -2, 3, -4));
 }
@@ -80,7 +80,7 @@ TEST_F(BindingTest, AMemoryThatTheKernelCanNotWriteIsReachedByACopy) {
   const auto session = Open(kNeg, OnTwoDevices("Relu"));
   for (const auto& [number, memory] : std::vector<std::pair<int, size_t>>{{0, 1}, {1, 0}, {1, 1}}) {
     const Values outputs = RunBound(*session, {x_}, {ToMemory(Memory(number, memory))});
-    EXPECT_EQ(core::PieceOf(*outputs[0])->home(), Memory(number, memory));
+    EXPECT_EQ(core::PieceOf(*outputs[0])->pool(), Memory(number, memory));
     EXPECT_THAT(Read(outputs[0]), ElementsAre(-1, 2, -3, 4));
     const ValuePtr y = Room(number, memory);
     EXPECT_EQ(RunBound(*session, {x_}, {ToValue(y)})[0].get(), y.get());
@@ -188,8 +188,7 @@ TEST_F(BindingTest, OneValueAsTwoOutputsInMemoryIsTwoValues) {
 }
 
 TEST_F(BindingTest, AnInputThatWasLeftOutCantBeWrittenToWhatItsOutputIsBoundTo) {
-  const auto session =
-      Open("g (float[4] x, o) => (o, float[4] y) { y = Neg(x) }", OnDevice());
+  const auto session = Open("g (float[4] x, o) => (o, float[4] y) { y = Neg(x) }", OnDevice());
   for (const OutputBinding& binding : {ToValue(Room()), ToMemory(Memory(0))}) {
     EXPECT_THAT(FailureOf([&] {
                   RunBound(*session, {x_, nullptr}, {binding, {}});

@@ -15,7 +15,7 @@
 namespace epiphyte::test {
 namespace {
 
-using core::DevicePiece;
+using core::DeviceAllocation;
 using core::DeviceStream;
 using testing::AllOf;
 using testing::ElementsAre;
@@ -24,10 +24,10 @@ using testing::StartsWith;
 
 class DeviceStreams : public FaultyDeviceTest {
  protected:
-  std::shared_ptr<DevicePiece> Room(int device, uint64_t bytes = 16) {
+  std::shared_ptr<DeviceAllocation> Room(int device, uint64_t bytes = 16) {
     return Memory(device)->Take(bytes, nullptr, "a value");
   }
-  static EpCopyEnd At(const DevicePiece& piece) { return {piece.buffer(), nullptr, piece.offset()}; }
+  static EpCopyEnd At(const DeviceAllocation& piece) { return {piece.buffer(), nullptr, piece.offset()}; }
   static EpCopyEnd At(void* data) { return {nullptr, data, 0}; }
   static void Submit(DeviceStream& stream, EpCopyEnd from, EpCopyEnd to, uint64_t size = 16) {
     const EpCopy copy{from, to, size};

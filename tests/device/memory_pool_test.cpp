@@ -23,8 +23,8 @@ namespace epiphyte::test {
 namespace {
 
 using core::DeviceAccount;
+using core::DeviceAllocation;
 using core::DeviceMemory;
-using core::DevicePiece;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -32,7 +32,7 @@ using testing::StartsWith;
 constexpr uint64_t kKiB = 1024;
 constexpr uint64_t kMiB = 1024 * kKiB;
 
-using Piece = std::shared_ptr<DevicePiece>;
+using Piece = std::shared_ptr<DeviceAllocation>;
 
 class MemoryPool : public FaultyDeviceTest {
  protected:

@@ -144,7 +144,7 @@ class RandomModels : public DeviceTest, public testing::WithParamInterface<unsig
       } else if (bindings.outputs[i].value) {
         EXPECT_EQ(outputs[i].get(), bindings.outputs[i].value.get());
       } else {
-        EXPECT_EQ(core::PieceOf(*outputs[i])->home(), bindings.outputs[i].memory);
+        EXPECT_EQ(core::PieceOf(*outputs[i])->pool(), bindings.outputs[i].memory);
       }
     }
     for (size_t i = 1; i < inputs.size(); ++i) {

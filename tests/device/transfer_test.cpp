@@ -44,7 +44,7 @@ TEST_F(Transfer, GoesThereAndBackByOneCopyEach) {
     EXPECT_EQ(there->data(), nullptr);
     EXPECT_EQ(there->type(), DataType::kFloat);
     EXPECT_EQ(there->dims().size(), 1u);
-    EXPECT_EQ(PieceOf(*there)->home(), Memory(0));
+    EXPECT_EQ(PieceOf(*there)->pool(), Memory(0));
     ValuePtr back;
     EXPECT_EQ(CopiesOf([&] { back = core::ToHost(there, devices()); }), (Copies{1, bytes, 1}));
     EXPECT_FALSE(back->IsOnDevice());
@@ -96,7 +96,7 @@ TEST_F(Transfer, BetweenPluginsItGoesThroughHostMemory) {
   const ValuePtr from = InMemory(x, 0);
   ValuePtr to;
   EXPECT_EQ(CopiesOf([&] { to = InMemory(from, 3); }), (Copies{2, 4000, 2}));
-  EXPECT_EQ(PieceOf(*to)->home(), Memory(3));
+  EXPECT_EQ(PieceOf(*to)->pool(), Memory(3));
   EXPECT_EQ(Read(to), FloatsOf(*x));
   // One end is host memory for the other plugin, too.
   EXPECT_EQ(CopiesOf([&] { to = InMemory(InMemory(x, 0, 1), 2); }), (Copies{1, 2000, 1}));

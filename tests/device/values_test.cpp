@@ -9,7 +9,7 @@ namespace epiphyte::test {
 namespace {
 
 using core::DataType;
-using core::DevicePiece;
+using core::DeviceAllocation;
 using core::OutputBinding;
 using core::RunBindings;
 using core::RunSettings;

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "core/base/pulse.h"
+#include "core/base/progress_callback.h"
 #include "core/onnx/overlay.h"
 #include "tests/onnx/proto_model.h"
 
@@ -413,7 +413,7 @@ TEST(Inference, EachNodeOfALongChainIsVisitedOnce) {
   uint64_t visited = 0;
   core::InferTypes(*read.graph, [&](uint64_t done, uint64_t, std::string_view) { visited = done; });
   EXPECT_EQ(TypeOf(read, "x" + std::to_string(kNodes)), "tensor(float)[4]");
-  EXPECT_GT(visited, uint64_t{kNodes} - core::kNodesPerBeat);
+  EXPECT_GT(visited, uint64_t{kNodes} - core::kNodesPerReport);
   EXPECT_LE(visited, uint64_t{kNodes});
 }
 

@@ -58,9 +58,9 @@ TEST(Placement, JsonHoldsEverything) {
 TEST(Placement, NodesThatAreGoneAreTold) {
   Placement placement = Example();
   EXPECT_EQ(placement.RemovedSummary(), "");
-  placement.removed.push_back({"", "k", "Constant", "", Fate::kFolded, "k_output"});
-  placement.removed.push_back({"if_1/then_branch", "twin", "Relu", "", Fate::kMerged, "relu"});
-  placement.removed.push_back({"", "l", "Constant", "", Fate::kFolded, "l_output"});
+  placement.removed.push_back({"", "k", "Constant", "", RemovalReason::kFolded, "k_output"});
+  placement.removed.push_back({"if_1/then_branch", "twin", "Relu", "", RemovalReason::kMerged, "relu"});
+  placement.removed.push_back({"", "l", "Constant", "", RemovalReason::kFolded, "l_output"});
   EXPECT_EQ(placement.RemovedSummary(), "3 more nodes of the model: 2 folded, 1 merged");
   EXPECT_EQ(placement.Summary(), Example().Summary());
   const nlohmann::json removed = nlohmann::json::parse(placement.ToJson())["removed"];

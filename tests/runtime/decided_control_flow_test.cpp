@@ -33,7 +33,7 @@ class DecidedControlFlow : public ::testing::Test {
     std::vector<std::string> fates;
     for (const RemovedNode& node : session.placement().removed) {
       fates.push_back((node.graph.empty() ? "" : node.graph + "/") + node.op_type + ": " +
-                      std::string(FateName(node.fate)));
+                      std::string(RemovalReasonName(node.fate)));
     }
     return fates;
   }

@@ -26,7 +26,7 @@ class Lambda final : public ApplicationTransform {
   using Body = std::function<GraphChanges(Graph&)>;
   explicit Lambda(Body body, std::string name = "acme.Test")
       : ApplicationTransform("transform", std::move(name), "1"), body_(std::move(body)) {}
-  GraphChanges Apply(Graph& graph, const Pulse&) override { return body_(graph); }
+  GraphChanges Apply(Graph& graph, const ProgressCallback&) override { return body_(graph); }
 
  private:
   Body body_;
@@ -204,7 +204,7 @@ TEST(ApplicationTransforms, WhateverTheyThrowNamesThem) {
 TEST(ApplicationTransforms, ACancelledSessionIsNobodysMistake) {
   Model model = Read(kChain);
   const ApplicationTransforms transforms = {std::make_shared<Lambda>([](Graph&) { return GraphChanges{}; })};
-  const Pulse cancel = [](uint64_t, uint64_t, std::string_view) {
+  const ProgressCallback cancel = [](uint64_t, uint64_t, std::string_view) {
     Fail(StatusCode::kModelLoadCanceled, "the application cancelled");
   };
   try {

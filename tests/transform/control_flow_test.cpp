@@ -237,7 +237,8 @@ TEST(InlineLoop, TheReportSaysWhichNodesWentAndWhy) {
   TransformPipeline::Default().Run(*graph, TransformLevel::kExtended, context);
   std::vector<std::string> told;
   for (const RemovedNode& node : history.Take()) {
-    told.push_back(node.graph + " " + node.op_type + ": " + std::string(FateName(node.fate)) + "; " + node.Describe());
+    told.push_back(node.graph + " " + node.op_type + ": " + std::string(RemovalReasonName(node.reason)) + "; " +
+                   node.Describe());
   }
   EXPECT_THAT(told,
               UnorderedElementsAre(" If: decided; decided before the run: the nodes of 'then_branch' took its place",

@@ -49,7 +49,7 @@ class FoldConstants final : public Transform {
     uint64_t done = 0;
     for (Node* node : graph.TopologicalOrder()) {
       if (Fold(graph, *node, context)) changed = true;
-      if (++done % 64 == 0) Beat(context.pulse, done, graph.node_count(), name());
+      if (++done % 64 == 0) ReportProgress(context.on_progress, done, graph.node_count(), name());
     }
     return changed;
   }

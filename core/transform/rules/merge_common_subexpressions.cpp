@@ -94,7 +94,7 @@ class MergeCommonSubexpressions final : public Transform {
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (outputs[i] != nullptr) graph.ReplaceAllUses(outputs[i], kept.outputs()[i]);
     }
-    if (context.history != nullptr) context.history->Removed(removed, Fate::kMerged, ReportedName(kept));
+    if (context.history != nullptr) context.history->Removed(removed, RemovalReason::kMerged, ReportedName(kept));
     graph.RemoveNode(&removed);
     for (ValueDef* output : outputs) {
       if (output != nullptr) graph.RemoveValue(output);

@@ -23,7 +23,7 @@ class RemoveDeadNodes final : public Transform {
     for (auto node = order.rbegin(); node != order.rend(); ++node) {
       const std::vector<ValueDef*> outputs = (*node)->outputs();
       if (HasSideEffects(**node) || !std::all_of(outputs.begin(), outputs.end(), IsUnused)) continue;
-      if (context.history != nullptr) context.history->Removed(**node, Fate::kDead);
+      if (context.history != nullptr) context.history->Removed(**node, RemovalReason::kDead);
       graph.RemoveNode(*node);
       for (ValueDef* output : outputs) {
         if (output != nullptr) graph.RemoveValue(output);

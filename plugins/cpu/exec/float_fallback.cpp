@@ -80,7 +80,7 @@ class FloatFallback {
     DescribeArguments(node.outputs, plan_.values, &outputs_);
     const KernelRegistry::Entry* own =
         registry_.Find(node.domain, node.op_type, node.since_version, inputs_, outputs_, nullptr).entry;
-    if (own != nullptr && !IsBetterInFloat(node, own->float_use(node))) return false;
+    if (own != nullptr && !IsBetterInFloat(node, own->promotion(node))) return false;
     if (FindAsFloat(registry_, node.domain, node.op_type, node.since_version, &inputs_, &outputs_).entry == nullptr)
       return false;
     if (own == nullptr) told_.push_back(DescribeFloatFallback(node.op_type, node.name));
@@ -88,7 +88,7 @@ class FloatFallback {
   }
 
   // Of a node that has a kernel of its own type, which says `use`.
-  bool IsBetterInFloat(const ir::Node& node, FloatUse use) const {
+  bool IsBetterInFloat(const ir::Node& node, Float32Promotion use) const {
     const auto is_16_bit = [&](int32_t value) {
       return value < 0 || !IsOther(value) || Is16Bit(plan_.values[value].type);
     };
@@ -97,8 +97,8 @@ class FloatFallback {
       if (!std::all_of(values->begin(), values->end(), is_16_bit) ||
           !std::all_of(values->begin(), values->end(), is_tensor))
         return false;
-    if (use == FloatUse::kOwnBits) return false;
-    if (use == FloatUse::kWorthCasts) return true;
+    if (use == Float32Promotion::kNever) return false;
+    if (use == Float32Promotion::kAlways) return true;
     // A cache that grows by a row is passed on in its own type.
     const bool gives_results = std::any_of(node.outputs.begin(), node.outputs.end(), [&](int32_t output) {
       return output >= 0 && is_output_[static_cast<size_t>(output)];

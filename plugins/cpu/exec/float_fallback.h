@@ -4,11 +4,11 @@
 //   RunInFloat(plan, registry);  // before the fusions
 //
 // Two kinds of them: those whose operator has kernels for float but none for its own type (an LSTM of double), and
-// those of 16 bits that are better computed in float: products, convolutions, pools (their kernels say so, FloatUse),
-// and whatever stands between them. Such a network is a network of floats, with its fusions and layouts, that is cast
-// where it begins and ends: values between its nodes are not rounded to 16 bits, so that results are closer to the
-// exact ones than the model's type would have them. A value is rounded, once, where it is a result of the graph and
-// where a node reads it that must see its bits (a comparison, a quantisation) or has no kernel for float.
+// those of 16 bits that are better computed in float: products, convolutions, pools (their kernels say so,
+// Float32Promotion), and whatever stands between them. Such a network is a network of floats, with its fusions and
+// layouts, that is cast where it begins and ends: values between its nodes are not rounded to 16 bits, so that results
+// are closer to the exact ones than the model's type would have them. A value is rounded, once, where it is a result of
+// the graph and where a node reads it that must see its bits (a comparison, a quantisation) or has no kernel for float.
 #pragma once
 
 #include <functional>

@@ -16,7 +16,7 @@ Frame::Frame(const Plan& plan, const kit::Run& run) : plan_(plan), limits_(run.h
   const ir::Graph& def = plan.def();
   slots_.resize(def.values.size());
   states_.resize(plan.node_count());
-  if (plan.has_late_kernels()) late_.resize(plan.node_count());
+  if (plan.has_deferred_kernels()) late_.resize(plan.node_count());
   for (size_t i = 0; i < def.constants.size(); ++i) {
     Datum& datum = slots_[def.constants[i].value].datum;
     datum.kind = Datum::Kind::kTensor;
@@ -38,7 +38,7 @@ Frame::Frame(const Plan& plan, const kit::Run& run) : plan_(plan), limits_(run.h
   if (auto known = plan.FindMemoryPlan(signature_)) {
     Adopt(std::move(known));
   } else {
-    watching_ = true;
+    profiling_ = true;
   }
 }
 
@@ -73,9 +73,9 @@ const Kernel& Frame::ChooseKernel(int32_t node) {
   arrived_.clear();
   for (size_t i = 0; i < input_count_; ++i)
     arrived_.push_back(inputs_[i] < 0 ? ArgumentType() : ToArgument(slots_[static_cast<size_t>(inputs_[i])].datum));
-  LateChoice& choice = late_[static_cast<size_t>(node)];
+  DeferredChoice& choice = late_[static_cast<size_t>(node)];
   if (choice.kernel == nullptr || choice.inputs != arrived_) {
-    choice.kernel = plan_.LateKernel(static_cast<size_t>(node), arrived_);
+    choice.kernel = plan_.DeferredKernel(static_cast<size_t>(node), arrived_);
     choice.inputs = arrived_;
     states_[static_cast<size_t>(node)].reset();  // it was another kernel's
   }
@@ -155,16 +155,16 @@ void Frame::Execute(const kit::Run& run) {
         for (void* memory : scratch_overflow_) kit::FreeHeap(memory);
         scratch_overflow_.clear();
       }
-      if (watching_) EndWatchedNode();
+      if (profiling_) EndWatchedNode();
     }
     EmitOutputs(info);
-    if (watching_) Learn();
+    if (profiling_) BuildMemoryPlan();
     const bool fits = fallbacks_.empty();
     EndRun();
     GrowScratch();
-    if (only_rehearsed_) [[unlikely]] {
-      only_rehearsed_ = false;
-      if (!fits) Forget();
+    if (is_warmup_) [[unlikely]] {
+      is_warmup_ = false;
+      if (!fits) DiscardMemoryPlan();
     }
   } catch (const kit::Error& error) {
     EndRun();
@@ -278,7 +278,7 @@ void Frame::EndWatchedNode() {
   }
 }
 
-void Frame::Learn() {
+void Frame::BuildMemoryPlan() {
   for (Storage& storage : storages_) {
     if (storage.users == 0) continue;
     storage.last = static_cast<int32_t>(plan_.node_count());
@@ -316,7 +316,7 @@ void Frame::Learn() {
   }
   learned->scratch_bytes = scratch_most_;
   storages_.clear();
-  watching_ = false;
+  profiling_ = false;
   plan_.AddMemoryPlan(learned);
   Adopt(std::move(learned));
 }
@@ -340,7 +340,7 @@ void Frame::Adopt(std::shared_ptr<const MemoryPlan> plan) {
 }
 
 // Back to watching. The plan that was learned stands for others until a better one is known.
-void Frame::Forget() {
+void Frame::DiscardMemoryPlan() {
   for (size_t value = 0; value < slots_.size(); ++value) {
     Slot& slot = slots_[value];
     slot.plan = {};
@@ -350,12 +350,12 @@ void Frame::Forget() {
   }
   memory_plan_.reset();
   arena_.reset();
-  watching_ = true;
+  profiling_ = true;
 }
 
 void Frame::EndRehearsal(const EpHostInfo& host) {
   limits_ = kit::RunLimits(host);
-  only_rehearsed_ = true;
+  is_warmup_ = true;
   // The system gives a page when it is first written to, which takes longer than to write it. Of large memory, which
   // comes in large pages, no run notices it.
   constexpr uint64_t kMostBytes = uint64_t{256} << 20, kPage = 4096;

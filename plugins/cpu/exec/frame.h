@@ -32,7 +32,7 @@ class Frame final : public OpContext {
   // there. What that run finds not to fit is watched once more in the one that follows.
   void EndRehearsal(const EpHostInfo& host);
   // No run has come since.
-  bool only_rehearsed() const { return only_rehearsed_; }
+  bool is_warmup() const { return is_warmup_; }
 
   void Execute(const kit::Run& run);
 
@@ -107,8 +107,8 @@ class Frame final : public OpContext {
   void GrowScratch();
   void EndWatchedNode();
   void Adopt(std::shared_ptr<const MemoryPlan> plan);
-  void Learn();
-  void Forget();
+  void BuildMemoryPlan();
+  void DiscardMemoryPlan();
 
   [[noreturn]] void FailInput(size_t i) const;
   Slot& OutputSlot(size_t i);
@@ -131,14 +131,14 @@ class Frame final : public OpContext {
   void OwnElements(Datum& datum);
 
   // What ChooseKernel found for a node last.
-  struct LateChoice {
+  struct DeferredChoice {
     std::vector<ArgumentType> inputs;
     std::shared_ptr<const Kernel> kernel;
   };
 
   const Plan& plan_;
   kit::RunLimits limits_;
-  std::vector<LateChoice> late_;  // by node; empty when all types are known
+  std::vector<DeferredChoice> late_;  // by node; empty when all types are known
   std::vector<ArgumentType> arrived_;
   ShapeSignature signature_;
   std::shared_ptr<const MemoryPlan> memory_plan_;
@@ -164,8 +164,8 @@ class Frame final : public OpContext {
   uint64_t scratch_most_ = 0;
   std::vector<void*> scratch_overflow_;
 
-  bool watching_ = false;
-  bool only_rehearsed_ = false;
+  bool profiling_ = false;
+  bool is_warmup_ = false;
   std::vector<Storage> storages_;
   std::vector<std::pair<uint64_t, void*>> free_;  // memory of dead storages, for reuse while watching
 };

@@ -76,7 +76,7 @@ const Tensor& Frame::RowMajor(int32_t value) {
   PlainCopy& plain = *slot.plain;
   Tensor& copy = plain.datum.tensor;
   const uint64_t bytes = tensor.Bytes();
-  if (watching_) {
+  if (profiling_) {
     plain.storage = NewStorage(bytes);
     copy.data = storages_[plain.storage].memory;
     slot.plan.plain_bytes = bytes;
@@ -204,7 +204,7 @@ Tensor& Frame::MakeOutput(Slot& slot, int32_t value, ElementType type, std::span
 }
 
 void* Frame::Provide(Slot& slot, uint64_t bytes) {
-  if (watching_) {
+  if (profiling_) {
     // A kernel that makes an output again asks for a larger or smaller one.
     if (slot.storage >= 0 && storages_[slot.storage].users == 1 && storages_[slot.storage].first == node_)
       ReleaseStorage(slot.storage);
@@ -244,7 +244,7 @@ void Frame::ShareMemory(Slot& slot, int32_t value, Slot& source, int32_t source_
     slot.managed = true;
     managed_.push_back(value);
   }
-  if (watching_) {
+  if (profiling_) {
     const int32_t storage = of_plain_copy ? source.plain->storage : source.storage;
     slot.storage = storage;
     if (storage >= 0) ++storages_[storage].users;
@@ -262,7 +262,7 @@ Tensor* Frame::OutputInPlace(size_t i, size_t j, ElementType type, std::span<con
   Slot& source = slots_[source_value];
   const bool own_layout = j < 64 && (any_layout_inputs_ >> j & 1) != 0;
   const bool of_plain_copy = source.datum.tensor.layout != nullptr && !own_layout;
-  if (watching_) {
+  if (profiling_) {
     if (plan_.graph_output(value) >= 0 || plan_.value_class(source_value) != Plan::ValueClass::kComputed ||
         plan_.last_use(source_value) != node_ || std::count(inputs_, inputs_ + input_count_, source_value) != 1 ||
         source.datum.kind != Datum::Kind::kTensor)
@@ -298,7 +298,7 @@ void Frame::OutputAlias(size_t i, size_t j, std::span<const int64_t> dims) {
   const bool of_plain_copy =
       source.datum.tensor.layout != nullptr && (graph_output || !SameDims(source.datum.tensor.dims, dims));
   if (of_plain_copy) RowMajor(source_value);
-  const bool allowed = watching_ || type == EP_TYPE_STRING ||
+  const bool allowed = profiling_ || type == EP_TYPE_STRING ||
                        (slot.plan.origin == ValueOrigin::kAlias && slot.plan.source == source_value &&
                         slot.plan.of_plain_copy == of_plain_copy);
   if (!graph_output && allowed) {

@@ -234,7 +234,7 @@ void Plan::BuildKernels(const PlanConfig& config, const std::vector<KernelRegist
     const auto fail = [&](EpStatusCode code, const char* what) {
       throw kit::Error(code, fmt::format("node '{}' ({}): {}", node.name, node.op_type, what));
     };
-    has_late_kernels_ = has_late_kernels_ || !choices[n].certain;
+    has_deferred_kernels_ = has_deferred_kernels_ || !choices[n].certain;
     try {
       if (choices[n].certain) kernels_[n] = choices[n].entry->factory(PlanKernelInit(*this, static_cast<int32_t>(n)));
     } catch (const kit::Error& error) {

@@ -50,12 +50,12 @@ class Plan {
   bool repacked() const { return repacked_; }
 
   size_t node_count() const { return kernels_.size(); }
-  // Null: an input's type isn't known before the run; ask LateKernel.
+  // Null: an input's type isn't known before the run; ask DeferredKernel.
   const Kernel* kernel(size_t node) const { return kernels_[node].get(); }
-  bool has_late_kernels() const { return has_late_kernels_; }
+  bool has_deferred_kernels() const { return has_deferred_kernels_; }
   // The kernel of such a node for the inputs that arrived. The plan keeps the kernels that were asked for last, a few
   // of each node; another is made when it is wanted. Throws kit::Error when no kernel takes the inputs. [any thread]
-  std::shared_ptr<const Kernel> LateKernel(size_t node, std::span<const ArgumentType> inputs) const;
+  std::shared_ptr<const Kernel> DeferredKernel(size_t node, std::span<const ArgumentType> inputs) const;
   std::span<const int32_t> node_inputs(size_t node) const {
     return {node_inputs_.data() + input_begin_[node], input_begin_[node + 1] - input_begin_[node]};
   }
@@ -85,7 +85,7 @@ class Plan {
  private:
   friend class PlanKernelInit;
   friend class LateKernelInit;
-  struct MadeLate;
+  struct DeferredSet;
   Plan();
   void Analyse(const std::vector<KernelRegistry::Choice>& choices);
   void BuildKernels(const PlanConfig& config, const std::vector<KernelRegistry::Choice>& choices);
@@ -119,10 +119,11 @@ class Plan {
   std::vector<bool> wants_row_major_, may_be_bfloat16_;
   std::vector<std::unique_ptr<Kernel>> kernels_;
 
-  bool has_late_kernels_ = false;
+  bool has_deferred_kernels_ = false;
   const KernelRegistry* registry_ = nullptr;  // outlives the plan
   mutable std::mutex late_mutex_;
-  mutable std::map<size_t, std::vector<std::shared_ptr<const MadeLate>>> late_;  // by node; asked for last at the end
+  mutable std::map<size_t, std::vector<std::shared_ptr<const DeferredSet>>>
+      late_;  // by node; asked for last at the end
 
   mutable std::mutex memory_plans_mutex_;
   mutable std::vector<std::shared_ptr<const MemoryPlan>> memory_plans_;  // asked for last at the end

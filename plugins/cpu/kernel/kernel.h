@@ -196,11 +196,11 @@ enum class LayoutUse : uint8_t {
   kPassesOn,  // the same, and the output has the layout of an input: whoever reads the output says what is wanted
 };
 
-// What becomes of a node of float16 or bfloat16 whose operator has kernels for float, too (exec/float_fallback.h).
-enum class FloatUse : uint8_t {
-  kWhereItStands,  // floats, if what it reads was computed in floats
-  kWorthCasts,  // floats: it sums over much of its input, which pays for a conversion of all that it reads and writes
-  kOwnBits,     // its own type: the result says something of the input's bits, and more of them are another answer
+// Whether a node of float16 or bfloat16 runs in float32 when its operator has a float32 kernel (exec/float_fallback.h).
+enum class Float32Promotion : uint8_t {
+  kFollowInputs,  // computes in float32 when its inputs were computed in float32
+  kAlways,        // computes in float32: sums over much of the input pay for converting inputs and outputs
+  kNever,         // computes in its own type: the result depends on the bits of the input
 };
 
 class Kernel {
@@ -208,7 +208,7 @@ class Kernel {
   // A class that is registered with KernelRegistry::Add<K> says here what it does, by declaring what differs anew.
   static constexpr LayoutUse kLayoutUse = LayoutUse::kRowMajor;
   // Asked of kernels of 16-bit types.
-  static FloatUse FloatUseOf(const ir::Node& /*node*/) { return FloatUse::kWhereItStands; }
+  static Float32Promotion PromotionOf(const ir::Node& /*node*/) { return Float32Promotion::kFollowInputs; }
   // Of a kernel of floats: it multiplies in bfloat16 where KernelInit allows it.
   static constexpr bool kMultipliesBfloat16 = false;
   // Of a kernel of floats: what it reads through AnyLayoutInput may be of a layout whose numbers are bfloat16.
@@ -229,7 +229,7 @@ class KernelRegistry {
     TypeSet types = kAnyType;  // of input 0, or of output 0 when there is no input
     Factory factory;
     LayoutUse layouts = LayoutUse::kRowMajor;
-    FloatUse (*float_use)(const ir::Node& node) = &Kernel::FloatUseOf;
+    Float32Promotion (*promotion)(const ir::Node& node) = &Kernel::PromotionOf;
     bool multiplies_bfloat16 = false;
     bool takes_bfloat16_layouts = false;
   };
@@ -240,7 +240,7 @@ class KernelRegistry {
            int64_t last_version = INT64_MAX, std::string_view domain = "") {
     Add(op_type, domain,
         Entry{first_version, last_version, types, [](const KernelInit& init) { return std::make_unique<K>(init); },
-              K::kLayoutUse, &K::FloatUseOf, K::kMultipliesBfloat16, K::kTakesBfloat16Layouts});
+              K::kLayoutUse, &K::PromotionOf, K::kMultipliesBfloat16, K::kTakesBfloat16Layouts});
   }
 
   // The kernel for a node. Not `certain`: an input's type isn't known yet, so `entry` is no more than what may do, and

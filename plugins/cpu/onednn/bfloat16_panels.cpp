@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "plugins/cpu/onednn/buffered_items.h"
-#include "plugins/cpu/onednn/rehearsal.h"
+#include "plugins/cpu/onednn/warm_up_scope.h"
 #include "plugins/cpu/simd/bfloat16_product.h"
 
 namespace epiphyte::cpu {
@@ -52,7 +52,7 @@ void MultiplyBfloat16(OpContext& context, const SplitOperands& o) {
   const int64_t panels_per_split = (panels + splits - 1) / splits;
   const BufferedItems items(context, blocks * splits, o.rows * o.n * o.k / kShareWork,
                             simd::Bfloat16ScratchBytes(block));
-  if (Rehearsal::On()) return;
+  if (WarmUpScope::IsActive()) return;
   if (splits > 1) RoundLeft(context, o, tiles);
 
   // So many columns at a time that what an activation changes is still in the second cache.

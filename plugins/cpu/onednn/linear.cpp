@@ -5,8 +5,8 @@
 
 #include "plugins/cpu/kernel/small_floats.h"
 #include "plugins/cpu/onednn/bfloat16_panels.h"
-#include "plugins/cpu/onednn/rehearsal.h"
 #include "plugins/cpu/onednn/split.h"
+#include "plugins/cpu/onednn/warm_up_scope.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -90,7 +90,7 @@ void Linear::Prepare(OpContext& context, State& state, const Operands& o, int re
   state.use_repacked = false;
   state.columns = 0;
   if (PrepareColumns(context, state, o, residual)) return;
-  const OneDnnAlone scope(IsSmallProduct(o.rows * o.n, o.k));
+  const ScopedSingleThread scope(IsSmallProduct(o.rows * o.n, o.k));
   dnnl::matmul::primitive_desc pd;
   if (packed_) {
     bool fits = true;
@@ -222,7 +222,7 @@ bool Linear::RunSplit(OpContext& context, const Operands& o) const {
 bool Linear::SumsAreFinite(OpContext& context, State& state, const Operands& o) const {
   if (!packed_) return false;
   // What a rehearsal reads is not there yet.
-  if (Rehearsal::On()) return true;
+  if (WarmUpScope::IsActive()) return true;
   if (!state.finite_sums) state.finite_sums.emplace(context, packed_, o.k);
   const auto numbers = [](const void* data, int64_t count) { return Numbers{data, count, EP_TYPE_FLOAT}; };
   return std::isfinite(state.finite_sums->Limit(context, numbers(o.a, o.rows * o.k), numbers(o.bias, o.n),
@@ -264,7 +264,7 @@ void Linear::Run(OpContext& context, State& state, const Operands& o) const {
   } else {
     RunCall(context, state, o, residual);
   }
-  if (!activates || Rehearsal::LeavesOut(o.rows * o.n)) return;
+  if (!activates || WarmUpScope::LeavesOut(o.rows * o.n)) return;
   constexpr int64_t kShare = 1 << 13;
   auto* const y = static_cast<float*>(o.y);
   context.ParallelFor(o.rows * o.n, kShare, [&](int64_t begin, int64_t end) {

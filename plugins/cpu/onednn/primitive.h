@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/cpu/onednn/alone.h"
 #include "plugins/cpu/onednn/compat.h"
-#include "plugins/cpu/onednn/rehearsal.h"
+#include "plugins/cpu/onednn/scoped_single_thread.h"
 #include "plugins/cpu/onednn/threading.h"
+#include "plugins/cpu/onednn/warm_up_scope.h"
 
 namespace epiphyte::cpu {
 
@@ -26,7 +26,7 @@ class PrimitiveCall {
     if (!stream_) stream_ = dnnl::stream(CpuEngine());
     primitive_ = std::move(primitive);
     independent_ = MembersAreIndependent(primitive_);
-    alone_ = OneDnnAlone::On();
+    alone_ = ScopedSingleThread::IsActive();
     memories_.clear();
     args_.clear();
     slots_.clear();
@@ -56,10 +56,10 @@ class PrimitiveCall {
 
  private:
   void Execute() {
-    if (Rehearsal::On()) [[unlikely]]
+    if (WarmUpScope::IsActive()) [[unlikely]]
       return;
     const IndependentMembers independent(independent_);
-    const OneDnnAlone alone(alone_);
+    const ScopedSingleThread alone(alone_);
     const dnnl_status_t status =
         dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(args_.size()), args_.data());
     if (status == dnnl_out_of_memory) throw std::bad_alloc();

@@ -21,7 +21,7 @@ class ReorderCall {
 
  private:
   void Prepare(const MemoryDesc& from, const MemoryDesc& to) {
-    const OneDnnAlone scope(IsSmallCopy(from.get_size()));
+    const ScopedSingleThread scope(IsSmallCopy(from.get_size()));
     const dnnl::reorder::primitive_desc pd(CpuEngine(), from, CpuEngine(), to, UserScratchpad());
     PrimitiveCall call;
     call.Reset(dnnl::reorder(pd), pd.scratchpad_desc());

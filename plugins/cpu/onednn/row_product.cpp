@@ -6,7 +6,7 @@
 #include "plugins/cpu/kernel/blocked_product.h"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/onednn/layout.h"
-#include "plugins/cpu/onednn/rehearsal.h"
+#include "plugins/cpu/onednn/warm_up_scope.h"
 #include "plugins/cpu/simd/panel_product.h"
 #include "plugins/cpu/simd/row_times_panel.h"
 
@@ -78,7 +78,7 @@ void RowTimesPanels(OpContext& context, const Panels& panels, const RowOperands&
 
 void RowsTimesPanels(OpContext& context, const Panels& panels, const RowOperands& o, int64_t rows,
                      const Activation& activation, const WindowRows* windows) {
-  if (Rehearsal::On()) return;
+  if (WarmUpScope::IsActive()) return;
   constexpr int64_t kShareWork = 1 << 18, kLargeWeights = int64_t{1} << 18;
   // Panels whose results get their activation while a cache has them.
   constexpr int64_t kGroupFloats = 1 << 16;

@@ -6,9 +6,9 @@
 #include <cstring>
 
 #include "plugins/cpu/onednn/buffered_items.h"
-#include "plugins/cpu/onednn/rehearsal.h"
 #include "plugins/cpu/onednn/split_panels.h"
 #include "plugins/cpu/onednn/split_window.h"
+#include "plugins/cpu/onednn/warm_up_scope.h"
 #include "plugins/cpu/simd/amx.h"
 
 namespace epiphyte::cpu {
@@ -19,7 +19,7 @@ int64_t RoundUp(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; 
 // Both parts of each row on the left; false when a number isn't finite. A rehearsal has no numbers.
 bool SplitLeft(OpContext& context, const SplitOperands& o, uint16_t* tiles) {
   constexpr int64_t kShare = 1 << 14, kRows = simd::kSplitTileRows;
-  const int64_t blocks = Rehearsal::On() ? 0 : (o.rows + kRows - 1) / kRows;
+  const int64_t blocks = WarmUpScope::IsActive() ? 0 : (o.rows + kRows - 1) / kRows;
   std::atomic<bool> finite = true;
   context.ParallelFor(blocks, std::max<int64_t>(1, kShare / (o.k * kRows)), [&](int64_t begin, int64_t end) {
     const int64_t row = begin * kRows, count = std::min(end * kRows, o.rows) - row;
@@ -75,8 +75,7 @@ bool MaySplit(const KernelInit& init, size_t input, std::string_view key, std::s
   const Tensor* constant = init.PeekConstant(input);
   if (constant == nullptr || constant->type != EP_TYPE_FLOAT || Dims(dims).Count() < kFewest || !HasSplitProducts())
     return false;
-  if (constant->data != nullptr)
-    return init.AllowsSplitFloats() && HaveParts(constant->as<char>(), constant->Count());
+  if (constant->data != nullptr) return init.AllowsSplitFloats() && HaveParts(constant->as<char>(), constant->Count());
   const std::optional<MemoryDesc> stored = StoredLayout(init, key, dims);
   return stored && HasSplitLayout(*stored);
 }
@@ -102,7 +101,7 @@ bool MultiplySplit(OpContext& context, const SplitOperands& o) {
   const int64_t splits = blocks >= 2 * threads ? 1 : std::min(panels, (2 * threads + blocks - 1) / blocks);
   const int64_t panels_per_split = (panels + splits - 1) / splits;
   const BufferedItems items(context, blocks * splits, o.rows * o.n * o.k / kShareWork, simd::SplitScratchBytes(block));
-  if (Rehearsal::On()) return true;
+  if (WarmUpScope::IsActive()) return true;
 
   const auto run = [&](int64_t item, char* buffer) {
     const int64_t row = item / splits * block, first = item % splits * panels_per_split;

@@ -4,8 +4,8 @@
 #include <atomic>
 
 #include "plugins/cpu/onednn/buffered_items.h"
-#include "plugins/cpu/onednn/rehearsal.h"
 #include "plugins/cpu/onednn/split_panels.h"
+#include "plugins/cpu/onednn/warm_up_scope.h"
 #include "plugins/cpu/simd/split_product.h"
 
 namespace epiphyte::cpu {
@@ -112,7 +112,7 @@ std::optional<SplitWindow> SplitWindow::Of(const kit::ConvolutionShape& shape) {
 const uint16_t* SplitImages(OpContext& context, const SplitWindow& w, const float* x) {
   const auto bytes = static_cast<uint64_t>(w.images * w.numbers()) * sizeof(uint16_t);
   auto* const numbers = static_cast<uint16_t*>(context.Scratch(bytes));
-  if (Rehearsal::On()) return numbers;
+  if (WarmUpScope::IsActive()) return numbers;
   constexpr int64_t kShare = 1 << 14;
   const auto phases = static_cast<int64_t>(w.phases.size());
   const int64_t cost = std::max<int64_t>(1, w.x.pixels * w.channels);
@@ -145,7 +145,7 @@ void ConvolveSplit(OpContext& context, const SplitWindow& w, const SplitConvolut
   const int64_t panels_per_split = (panels + splits - 1) / splits;
   const int64_t work = w.images * w.rows() * w.filters * depth;
   const BufferedItems items(context, all * splits, work / kShareWork, simd::SplitScratchBytes(block));
-  if (Rehearsal::On()) return;
+  if (WarmUpScope::IsActive()) return;
 
   const bool relu = o.activation && o.activation.op == kit::fuse::ElementwiseOp::kRelu;
   const auto run = [&](int64_t item, char* buffer) {

@@ -6,7 +6,7 @@
 
 #include "epiphyte/kit/memory/heap.hpp"
 #include "plugins/cpu/kernel/small_floats.h"
-#include "plugins/cpu/onednn/rehearsal.h"
+#include "plugins/cpu/onednn/warm_up_scope.h"
 #include "plugins/cpu/simd/split_product.h"
 
 namespace epiphyte::cpu {
@@ -200,7 +200,7 @@ PackedWeights PackWeights(const KernelInit& init, size_t input, std::string_view
 
 std::shared_ptr<void> Repack(const PackedWeights& packed, const MemoryDesc& wanted) {
   const std::shared_ptr<void> copy(kit::AllocateHeap(BytesOf(wanted, packed.type)), kit::FreeHeap);
-  const Rehearsal none(false);  // who has it keeps it for all runs
+  const WarmUpScope none(false);  // who has it keeps it for all runs
   MakeAs({.desc = wanted, .type = packed.type}, copy.get(),
          [&](void* floats) { ReorderPacked(packed, wanted, floats); });
   return copy;

@@ -156,8 +156,8 @@ void DepthwiseByWords(const ByteDepthwise& p) { DepthwiseOfType<ByWords>(p); }
 void DepthwiseByVnni(const ByteDepthwise& p) { DepthwiseOfType<ByVnni>(p); }
 
 template <typename T, class Function>
-HWY_INLINE void Combine(const uint8_t* a, int64_t a_stride, ByteEnd a_end, const uint8_t* b, int64_t b_stride,
-                        ByteEnd b_end, ByteEnd y_end, int32_t low, int32_t high, uint8_t* y, int64_t n,
+HWY_INLINE void Combine(const uint8_t* a, int64_t a_stride, QuantParams a_end, const uint8_t* b, int64_t b_stride,
+                        QuantParams b_end, QuantParams y_end, int32_t low, int32_t high, uint8_t* y, int64_t n,
                         const Function& function) {
   const hn::ScalableTag<float> d;
   using V = hn::Vec<hn::ScalableTag<float>>;
@@ -165,7 +165,7 @@ HWY_INLINE void Combine(const uint8_t* a, int64_t a_stride, ByteEnd a_end, const
   const hn::Rebind<T, decltype(d)> bytes;
   const T* const left = reinterpret_cast<const T*>(a);
   const T* const right = reinterpret_cast<const T*>(b);
-  const auto real = [d](V number, ByteEnd end) EPIPHYTE_INLINE {
+  const auto real = [d](V number, QuantParams end) EPIPHYTE_INLINE {
     return InRegister(hn::Mul(hn::Sub(number, hn::Set(d, end.zero)), hn::Set(d, end.scale)));
   };
   const V a_first = real(hn::Set(d, static_cast<float>(n > 0 ? left[0] : 0)), a_end);
@@ -173,7 +173,7 @@ HWY_INLINE void Combine(const uint8_t* a, int64_t a_stride, ByteEnd a_end, const
   const V scale = hn::Set(d, y_end.scale);
   const Rounding rounding(static_cast<int32_t>(y_end.zero), low, high);
   const auto finish = [=](V p, V q) EPIPHYTE_INLINE { return LowBytes(rounding(hn::Div(function(p, q), scale))); };
-  const auto load_real = [=](const auto& load, const T* from, ByteEnd end) EPIPHYTE_INLINE {
+  const auto load_real = [=](const auto& load, const T* from, QuantParams end) EPIPHYTE_INLINE {
     return real(hn::ConvertTo(d, hn::PromoteTo(di, load(bytes, from))), end);
   };
   const hn::Rebind<uint8_t, decltype(d)> out;
@@ -196,7 +196,7 @@ class NearSum {
   using V = hn::Vec<hn::ScalableTag<float>>;
   static constexpr int64_t kStep = 4 * kLanes;
 
-  HWY_INLINE NearSum(ByteEnd a, ByteEnd b, ByteEnd y, int32_t low, int32_t high) : order_(OrderOfFours()) {
+  HWY_INLINE NearSum(QuantParams a, QuantParams b, QuantParams y, int32_t low, int32_t high) : order_(OrderOfFours()) {
     const double a_factor = static_cast<double>(a.scale) / y.scale, b_factor = static_cast<double>(b.scale) / y.scale;
     // How far the two results lie apart, before they become integers, where these are bytes. What is exact rounds by
     // 2^-24 of each term, of their sum and of the quotient; here factors, `rest` and two sums round, of which `rest`
@@ -252,9 +252,9 @@ class NearSum {
 };
 
 template <typename T>
-HWY_INLINE void CombineOf(ByteOperation operation, const uint8_t* a, int64_t a_stride, ByteEnd a_end, const uint8_t* b,
-                          int64_t b_stride, ByteEnd b_end, ByteEnd y_end, int32_t low, int32_t high, uint8_t* y,
-                          int64_t n) {
+HWY_INLINE void CombineOf(ByteOperation operation, const uint8_t* a, int64_t a_stride, QuantParams a_end,
+                          const uint8_t* b, int64_t b_stride, QuantParams b_end, QuantParams y_end, int32_t low,
+                          int32_t high, uint8_t* y, int64_t n) {
   if (operation == ByteOperation::kMul)
     return Combine<T>(a, a_stride, a_end, b, b_stride, b_end, y_end, low, high, y, n,
                       [](auto p, auto q) EPIPHYTE_INLINE { return hn::Mul(p, q); });
@@ -313,9 +313,9 @@ void AddRowOfBytes(const ByteRowSum& sum) {
   AddRow<uint8_t>(sum);
 }
 
-void CombineAll(ByteOperation operation, bool is_signed, const uint8_t* a, int64_t a_stride, ByteEnd a_end,
-                const uint8_t* b, int64_t b_stride, ByteEnd b_end, ByteEnd y_end, int32_t low, int32_t high, uint8_t* y,
-                int64_t n) {
+void CombineAll(ByteOperation operation, bool is_signed, const uint8_t* a, int64_t a_stride, QuantParams a_end,
+                const uint8_t* b, int64_t b_stride, QuantParams b_end, QuantParams y_end, int32_t low, int32_t high,
+                uint8_t* y, int64_t n) {
   if (is_signed) return CombineOf<int8_t>(operation, a, a_stride, a_end, b, b_stride, b_end, y_end, low, high, y, n);
   CombineOf<uint8_t>(operation, a, a_stride, a_end, b, b_stride, b_end, y_end, low, high, y, n);
 }
@@ -368,8 +368,8 @@ void RunByteDepthwise(const ByteDepthwise& depthwise) {
   EPIPHYTE_DISPATCH(DepthwiseByWords)(depthwise);
 }
 
-void CombineBytes(ByteOperation operation, bool is_signed, const uint8_t* a, int64_t a_stride, ByteEnd a_end,
-                  const uint8_t* b, int64_t b_stride, ByteEnd b_end, ByteEnd y_end, int32_t low, int32_t high,
+void CombineBytes(ByteOperation operation, bool is_signed, const uint8_t* a, int64_t a_stride, QuantParams a_end,
+                  const uint8_t* b, int64_t b_stride, QuantParams b_end, QuantParams y_end, int32_t low, int32_t high,
                   uint8_t* y, int64_t n) {
   EPIPHYTE_DISPATCH(CombineAll)(operation, is_signed, a, a_stride, a_end, b, b_stride, b_end, y_end, low, high, y, n);
 }

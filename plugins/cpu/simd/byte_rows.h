@@ -44,11 +44,11 @@ void RunByteDepthwise(const ByteDepthwise& depthwise);
 // y[i] = within low and high, round(op((a[i] - zero) * scale, (b[i] - zero) * scale) / scale) + zero, with the scale
 // and the zero point of each; a stride of 0 repeats the first element.
 enum class ByteOperation : uint8_t { kAdd, kMul };
-struct ByteEnd {
+struct QuantParams {
   float scale = 1, zero = 0;
 };
-void CombineBytes(ByteOperation operation, bool is_signed, const uint8_t* a, int64_t a_stride, ByteEnd a_end,
-                  const uint8_t* b, int64_t b_stride, ByteEnd b_end, ByteEnd y_end, int32_t low, int32_t high,
+void CombineBytes(ByteOperation operation, bool is_signed, const uint8_t* a, int64_t a_stride, QuantParams a_end,
+                  const uint8_t* b, int64_t b_stride, QuantParams b_end, QuantParams y_end, int32_t low, int32_t high,
                   uint8_t* y, int64_t n);
 
 // The same with kAdd of each of `rows` rows of n bytes and one row; `y` may be `a`.
@@ -58,7 +58,7 @@ struct ByteRowSum {
   const uint8_t* a = nullptr;
   const uint8_t* row = nullptr;
   uint8_t* y = nullptr;
-  ByteEnd a_end, row_end, y_end;
+  QuantParams a_end, row_end, y_end;
   int32_t low = 0, high = 255;
 };
 void AddByteRow(const ByteRowSum& sum);

@@ -43,16 +43,16 @@ class Claimer {
     const auto [answer, is_new] = answers_.try_emplace(unit.target);
     if (is_new) {
       if (!meanings_) meanings_.emplace(editor);
-      answer->second = WhyNot(context_, editor, *meanings_, WorkOfUnit(editor, unit));
+      answer->second = WhyNot(context_, editor, *meanings_, OpOfUnit(editor, unit));
     }
     return answer->second;
   }
 
   void ClaimNode(const ir::Editor& editor, int32_t node) {
     std::string why;
-    const std::vector<Work> works = WorksOfNode(editor, *meanings_, node, &why);
+    const std::vector<QuantizedOp> works = OpsOfNode(editor, *meanings_, node, &why);
     std::vector<const EpNode*> nodes;
-    for (const Work& work : works) {
+    for (const QuantizedOp& work : works) {
       if (why.empty()) why = WhyNot(context_, editor, *meanings_, work);
       for (const int32_t each : work.nodes) {
         if (IsPlaced(each)) why = "another provider has a node that it is computed with";
@@ -63,7 +63,7 @@ class Claimer {
       if (!why.empty()) reasons_[node] = why;
       return;
     }
-    for (const Work& work : works)
+    for (const QuantizedOp& work : works)
       for (const int32_t each : work.nodes) done_[static_cast<size_t>(each)] = true;
     if (nodes.size() == 1) {
       claims_.Support(nodes[0]);
@@ -100,7 +100,8 @@ qdq::Options UnitOptions() {
   return options;
 }
 
-std::string WhyNot(const SdkContext& context, const ir::Editor& editor, const Meanings& meanings, const Work& work) {
+std::string WhyNot(const SdkContext& context, const ir::Editor& editor, const Meanings& meanings,
+                   const QuantizedOp& work) {
   try {
     FlatGraph graph("question");
     Lowering lowering(editor, meanings, context.target(), ConstantData::kLeftOut, graph);

@@ -8,7 +8,7 @@
 #include "epiphyte/kit/abi/graph_view.hpp"
 #include "epiphyte/kit/plugin/claims.hpp"
 #include "plugins/npu/client/context.h"
-#include "plugins/npu/graph/work.h"
+#include "plugins/npu/graph/quantized_op.h"
 
 namespace epiphyte::npu {
 
@@ -18,6 +18,7 @@ void ClaimNodes(const EpHostInfo& host, const SdkContext& context, const kit::Gr
 qdq::Options UnitOptions();
 
 // Why the NPU can't compute a work; "" when it can.
-std::string WhyNot(const SdkContext& context, const ir::Editor& editor, const Meanings& meanings, const Work& work);
+std::string WhyNot(const SdkContext& context, const ir::Editor& editor, const Meanings& meanings,
+                   const QuantizedOp& work);
 
 }  // namespace epiphyte::npu

@@ -11,7 +11,7 @@ namespace epiphyte::npu {
 namespace {
 
 std::string OperatorsOf(const SdkContext& context, const ir::Editor& editor, const Meanings& meanings,
-                        const Work& work) {
+                        const QuantizedOp& work) {
   FlatGraph graph("explanation");
   Lowering lowering(editor, meanings, context.target(), ConstantData::kLeftOut, graph);
   lowering.Add(work);
@@ -29,7 +29,7 @@ std::vector<std::string> ExplainNodes(const SdkContext& context, ir::Graph& grap
   const ir::Editor editor(graph);
   const Meanings meanings(editor);
   std::vector<std::string> notes(graph.nodes.size());
-  for (const Work& work : WorksOfPartition(editor, meanings)) {
+  for (const QuantizedOp& work : OpsOfPartition(editor, meanings)) {
     const ir::Node& target = editor.node(work.node);
     for (const int32_t node : work.nodes) {
       std::string& note = notes[static_cast<size_t>(node)];

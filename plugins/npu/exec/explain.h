@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "plugins/npu/client/context.h"
-#include "plugins/npu/graph/work.h"
+#include "plugins/npu/graph/quantized_op.h"
 
 namespace epiphyte::npu {
 

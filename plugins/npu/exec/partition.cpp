@@ -40,7 +40,7 @@ std::shared_ptr<const NpuPartition> Compile(std::shared_ptr<const SdkContext> co
   FlatGraph flat(graph.name);
   const Meanings meanings(editor);
   Lowering lowering(editor, meanings, context->target(), ConstantData::kGiven, flat);
-  for (const Work& work : WorksOfPartition(editor, meanings)) lowering.Add(work);
+  for (const QuantizedOp& work : OpsOfPartition(editor, meanings)) lowering.Add(work);
   std::vector<uint32_t> inputs = PortsOf(lowering, graph.inputs, &made->inputs);
   std::vector<uint32_t> outputs = PortsOf(lowering, graph.outputs, &made->outputs);
   flat.SetPorts(std::move(inputs), std::move(outputs));
@@ -50,23 +50,23 @@ std::shared_ptr<const NpuPartition> Compile(std::shared_ptr<const SdkContext> co
 
 }  // namespace
 
-std::vector<Work> WorksOfPartition(const ir::Editor& editor, const Meanings& meanings) {
+std::vector<QuantizedOp> OpsOfPartition(const ir::Editor& editor, const Meanings& meanings) {
   const qdq::Units found = qdq::FindUnits(editor, UnitOptions());
-  std::vector<Work> works;
+  std::vector<QuantizedOp> works;
   std::vector<bool> done(editor.graph().nodes.size(), false);
   for (const qdq::Unit& unit : found.units) {
     if (done[static_cast<size_t>(unit.target)]) continue;
     std::string why;
-    std::vector<Work> made;
+    std::vector<QuantizedOp> made;
     if (unit.IsQdq()) {
-      made.push_back(WorkOfUnit(editor, unit));
+      made.push_back(OpOfUnit(editor, unit));
     } else {
-      made = WorksOfNode(editor, meanings, unit.target, &why);
+      made = OpsOfNode(editor, meanings, unit.target, &why);
     }
     if (made.empty())
       Refuse(qdq::NodeText(editor.graph(), editor.node(unit.target)),
              " can't run here by itself: ", why.empty() ? found.reasons[static_cast<size_t>(unit.target)] : why);
-    for (Work& work : made) {
+    for (QuantizedOp& work : made) {
       for (const int32_t node : work.nodes) done[static_cast<size_t>(node)] = true;
       works.push_back(std::move(work));
     }

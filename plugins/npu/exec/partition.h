@@ -11,7 +11,7 @@
 
 #include "plugins/npu/client/blob_info.h"
 #include "plugins/npu/client/context.h"
-#include "plugins/npu/graph/work.h"
+#include "plugins/npu/graph/quantized_op.h"
 
 namespace epiphyte::npu {
 
@@ -24,7 +24,7 @@ struct NpuPartition {
 
 // The works of a partition's graph in an order in which they can run. `editor` sees a graph in which every unit has its
 // DequantizeLinear nodes for itself. Throws Refused for a node that is in none.
-std::vector<Work> WorksOfPartition(const ir::Editor& editor, const Meanings& meanings);
+std::vector<QuantizedOp> OpsOfPartition(const ir::Editor& editor, const Meanings& meanings);
 
 // Changes the graph, whose constants stay. Throws as GiveBack.
 std::shared_ptr<const NpuPartition> CompilePartition(std::shared_ptr<const SdkContext> context, ir::Graph& graph,

@@ -15,7 +15,7 @@ NsdkOpKind KindOf(std::string_view op) {
 }
 
 // The table's result is as large as what goes in.
-void EmitLookup(Lowering& to, const Work& work, size_t operand, const Function& function, qdq::Clamp range) {
+void EmitLookup(Lowering& to, const QuantizedOp& work, size_t operand, const Function& function, qdq::Clamp range) {
   const Operand& x = work.inputs[operand];
   const Operand& y = work.outputs[0];
   if (!x.quantization || qdq::BitsOf(x.quantization->type) != 8 || qdq::BitsOf(y.quantization->type) != 8 ||
@@ -30,7 +30,7 @@ void EmitLookup(Lowering& to, const Work& work, size_t operand, const Function& 
 }
 
 // The same numbers within the range.
-void Requantise(Lowering& to, const Work& work, qdq::Clamp range) {
+void Requantise(Lowering& to, const QuantizedOp& work, qdq::Clamp range) {
   const Operand &x = work.inputs[0], &y = work.outputs[0];
   if (!to.target().Has(NSDK_RESCALE))
     return EmitLookup(
@@ -41,13 +41,13 @@ void Requantise(Lowering& to, const Work& work, qdq::Clamp range) {
 
 }  // namespace
 
-void LowerLookup(Lowering& to, const Work& work) {
+void LowerLookup(Lowering& to, const QuantizedOp& work) {
   size_t operand = 0;
   const Function function = FunctionOf(to, work, &operand);
   EmitLookup(to, work, operand, function, RangeOf(work));
 }
 
-void LowerBinary(Lowering& to, const Work& work) {
+void LowerBinary(Lowering& to, const QuantizedOp& work) {
   if (work.inputs.size() == 1) return LowerRescale(to, work);
   if (work.inputs.size() != 2) Refuse("it has ", work.inputs.size(), " inputs; two expected");
   const NsdkOpKind kind = KindOf(work.op);
@@ -56,7 +56,7 @@ void LowerBinary(Lowering& to, const Work& work) {
 }
 
 // In pairs; what is in between is quantised as the result, to which everything comes in the end.
-void LowerMaxMin(Lowering& to, const Work& work) {
+void LowerMaxMin(Lowering& to, const QuantizedOp& work) {
   const NsdkOpKind kind = KindOf(work.op);
   const size_t count = work.inputs.size();
   if (count == 1) return LowerRescale(to, work);
@@ -73,7 +73,7 @@ void LowerMaxMin(Lowering& to, const Work& work) {
 }
 
 // Relu and Clip by themselves: the same numbers within bounds.
-void LowerClamp(Lowering& to, const Work& work) {
+void LowerClamp(Lowering& to, const QuantizedOp& work) {
   std::string why;
   std::vector<int32_t> unused;
   const qdq::Quantization& y = *work.outputs[0].quantization;
@@ -85,6 +85,6 @@ void LowerClamp(Lowering& to, const Work& work) {
   Requantise(to, work, range);
 }
 
-void LowerRescale(Lowering& to, const Work& work) { Requantise(to, work, RangeOf(work)); }
+void LowerRescale(Lowering& to, const QuantizedOp& work) { Requantise(to, work, RangeOf(work)); }
 
 }  // namespace epiphyte::npu

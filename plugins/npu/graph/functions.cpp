@@ -93,7 +93,7 @@ std::optional<double> NumberOf(const ir::Editor& editor, const Operand& operand)
 
 }  // namespace
 
-Function FunctionOf(const Lowering& to, const Work& work, size_t* operand) {
+Function FunctionOf(const Lowering& to, const QuantizedOp& work, size_t* operand) {
   *operand = 0;
   if (const auto plain = std::ranges::find(kPlain, work.op, &Plain::op); plain != std::end(kPlain))
     return plain->function;

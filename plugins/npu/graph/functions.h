@@ -12,6 +12,6 @@ namespace epiphyte::npu {
 
 // What the work computes of its one input that isn't constant: an operator of one input, or one of two whose other is a
 // constant number. Throws Refused for others. `operand`: the number of that input.
-Function FunctionOf(const Lowering& to, const Work& work, size_t* operand);
+Function FunctionOf(const Lowering& to, const QuantizedOp& work, size_t* operand);
 
 }  // namespace epiphyte::npu

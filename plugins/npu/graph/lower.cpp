@@ -103,7 +103,7 @@ std::string_view NameOf(NsdkOpKind kind) { return kKindNames[kind]; }
 
 qdq::Clamp RangeOf(EpElementType type) { return {qdq::LowestOf(type), qdq::HighestOf(type)}; }
 
-qdq::Clamp RangeOf(const Work& work) {
+qdq::Clamp RangeOf(const QuantizedOp& work) {
   return work.unit.clamp >= 0 ? work.unit.range : RangeOf(work.outputs[0].quantization->type);
 }
 
@@ -123,7 +123,7 @@ Lowering::Lowering(const ir::Editor& editor, const Meanings& meanings, const Tar
                    FlatGraph& graph)
     : editor_(editor), meanings_(meanings), target_(target), data_(data), graph_(graph) {}
 
-void Lowering::Add(const Work& work) {
+void Lowering::Add(const QuantizedOp& work) {
   const LowerFunction lower = FindRow(work.op);
   if (lower == nullptr) Refuse("the NPU's interface (nsdk.h) has no ", work.op);
   try {
@@ -159,7 +159,7 @@ kit::Dims Lowering::DimsOf(const Operand& operand) const {
   return kit::Dims(std::span<const int64_t>(value.dims));
 }
 
-std::vector<int64_t> Lowering::Ints(const Work& work, size_t input) const {
+std::vector<int64_t> Lowering::Ints(const QuantizedOp& work, size_t input) const {
   const int32_t value = work.inputs[input].value;
   std::optional<std::vector<int64_t>> ints = editor_.Ints(value);
   if (!ints) Refuse("its input ", input, " '", editor_.info(value).name, "' isn't a constant list of integers");
@@ -208,14 +208,14 @@ uint32_t Lowering::Constant(const std::string& name, EpElementType type, std::sp
                             std::move(owner));
 }
 
-FlatGraph::Op& Lowering::Emit(const Work& work, NsdkOpKind kind, std::vector<uint32_t> inputs, uint32_t output) {
+FlatGraph::Op& Lowering::Emit(const QuantizedOp& work, NsdkOpKind kind, std::vector<uint32_t> inputs, uint32_t output) {
   const ir::Node& node = NodeOf(work);
   std::string name = node.name;
   if (name.empty() && node.HasOutput(0)) name = editor_.info(node.outputs[0]).name;
   return graph_.AddOp(kind, std::move(name), std::move(inputs), {output});
 }
 
-FlatGraph::Op& Lowering::EmitLast(const Work& work, NsdkOpKind kind, std::vector<uint32_t> inputs) {
+FlatGraph::Op& Lowering::EmitLast(const QuantizedOp& work, NsdkOpKind kind, std::vector<uint32_t> inputs) {
   const Operand& y = work.outputs[0];
   FlatGraph::Op& op = Emit(work, kind, std::move(inputs), Stored(y));
   if (work.unit.clamp >= 0 && !work.unit.range.IsIdle(y.quantization->type))
@@ -230,7 +230,7 @@ bool Lowering::NeedsTable(const Operand& x, const Operand& y) const {
   return target_.Has(NSDK_LOOKUP) && fits(x) && fits(y) && !qdq::SameQuantization(*x.quantization, *y.quantization);
 }
 
-void Lowering::EmitTable(const Work& work, std::span<const uint8_t, 256> table, const Operand& y, uint32_t from,
+void Lowering::EmitTable(const QuantizedOp& work, std::span<const uint8_t, 256> table, const Operand& y, uint32_t from,
                          uint32_t to) {
   const std::shared_ptr<void> owner = kit::AllocateShared(table.size());
   std::memcpy(owner.get(), table.data(), table.size());
@@ -240,8 +240,8 @@ void Lowering::EmitTable(const Work& work, std::span<const uint8_t, 256> table, 
   Emit(work, NSDK_LOOKUP, {from, constant}, to);
 }
 
-void Lowering::EmitRequantisation(const Work& work, const Operand& x, const Operand& y, qdq::Clamp range, uint32_t from,
-                                  uint32_t to) {
+void Lowering::EmitRequantisation(const QuantizedOp& work, const Operand& x, const Operand& y, qdq::Clamp range,
+                                  uint32_t from, uint32_t to) {
   if (NeedsTable(x, y)) {
     const auto same = [](double number) { return number; };
     return EmitTable(work, MakeTable(same, *x.quantization, *y.quantization, range.low, range.high), y, from, to);
@@ -250,7 +250,7 @@ void Lowering::EmitRequantisation(const Work& work, const Operand& x, const Oper
   if (!range.IsIdle(y.quantization->type)) op.Ints(NSDK_LOW, {range.low}).Ints(NSDK_HIGH, {range.high});
 }
 
-uint32_t Lowering::StoredAs(const Work& work, const Operand& operand, const Operand& like) {
+uint32_t Lowering::StoredAs(const QuantizedOp& work, const Operand& operand, const Operand& like) {
   const uint32_t stored = Stored(operand);
   if (qdq::SameQuantization(*operand.quantization, *like.quantization)) return stored;
   const uint32_t requantised = Temporary(like, DimsOf(operand));
@@ -258,7 +258,7 @@ uint32_t Lowering::StoredAs(const Work& work, const Operand& operand, const Oper
   return requantised;
 }
 
-uint32_t Lowering::MovedAs(const Work& work, const Operand& operand, const Operand& like) {
+uint32_t Lowering::MovedAs(const QuantizedOp& work, const Operand& operand, const Operand& like) {
   return NeedsTable(operand, like) ? StoredAs(work, operand, like) : Stored(operand);
 }
 

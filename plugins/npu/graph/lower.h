@@ -20,7 +20,7 @@
 #include "epiphyte/kit/abi/fail.hpp"
 #include "plugins/npu/client/context.h"
 #include "plugins/npu/graph/flat_graph.h"
-#include "plugins/npu/graph/work.h"
+#include "plugins/npu/graph/quantized_op.h"
 
 namespace epiphyte::npu {
 
@@ -42,7 +42,7 @@ class Lowering {
   Lowering(const ir::Editor& editor, const Meanings& meanings, const Target& target, ConstantData data,
            FlatGraph& graph);
 
-  void Add(const Work& work);
+  void Add(const QuantizedOp& work);
   // Of a value of the graph that isn't a constant; NSDK_NONE: no work has it.
   uint32_t Find(int32_t value) const;
 
@@ -51,12 +51,14 @@ class Lowering {
   const ir::Editor& editor() const { return editor_; }
   const Target& target() const { return target_; }
   bool gives_data() const { return data_ == ConstantData::kGiven; }
-  const ir::Node& NodeOf(const Work& work) const { return editor_.node(work.node); }
+  const ir::Node& NodeOf(const QuantizedOp& work) const { return editor_.node(work.node); }
   // Its dimensions, which are known.
   kit::Dims DimsOf(const Operand& operand) const;
   // Of an input that isn't quantised; throws where it's no constant.
-  std::vector<int64_t> Ints(const Work& work, size_t input) const;
-  bool Has(const Work& work, size_t input) const { return input < work.inputs.size() && work.inputs[input].value >= 0; }
+  std::vector<int64_t> Ints(const QuantizedOp& work, size_t input) const;
+  bool Has(const QuantizedOp& work, size_t input) const {
+    return input < work.inputs.size() && work.inputs[input].value >= 0;
+  }
 
   // The tensor of an operand with stored numbers.
   uint32_t Stored(const Operand& operand);
@@ -64,23 +66,24 @@ class Lowering {
   uint32_t Temporary(const Operand& like, std::span<const int64_t> dims);
   uint32_t Constant(const std::string& name, EpElementType type, std::span<const int64_t> dims, Scaling scaling,
                     const void* data, uint64_t bytes, std::shared_ptr<const void> owner);
-  FlatGraph::Op& Emit(const Work& work, NsdkOpKind kind, std::vector<uint32_t> inputs, uint32_t output);
+  FlatGraph::Op& Emit(const QuantizedOp& work, NsdkOpKind kind, std::vector<uint32_t> inputs, uint32_t output);
   // Emit for the operator that makes the work's output, which keeps it within the unit's clamp.
-  FlatGraph::Op& EmitLast(const Work& work, NsdkOpKind kind, std::vector<uint32_t> inputs);
+  FlatGraph::Op& EmitLast(const QuantizedOp& work, NsdkOpKind kind, std::vector<uint32_t> inputs);
   // Whether a table of 256 numbers brings x to the scale, zero point and type of y, which differ. Such a table is what
   // DequantizeLinear and QuantizeLinear compute, to the last bit; an NPU's own change of scale may be one step off.
   bool NeedsTable(const Operand& x, const Operand& y) const;
   // Writes tensor `to`, quantised as y, from tensor `from`, quantised as x: by a table where there can be one, else by
   // RESCALE. The result is kept within the range.
-  void EmitRequantisation(const Work& work, const Operand& x, const Operand& y, qdq::Clamp range, uint32_t from,
+  void EmitRequantisation(const QuantizedOp& work, const Operand& x, const Operand& y, qdq::Clamp range, uint32_t from,
                           uint32_t to);
   // A table of 256 results, emitted as LOOKUP. The work's clamp is not applied.
-  void EmitTable(const Work& work, std::span<const uint8_t, 256> table, const Operand& y, uint32_t from, uint32_t to);
+  void EmitTable(const QuantizedOp& work, std::span<const uint8_t, 256> table, const Operand& y, uint32_t from,
+                 uint32_t to);
   // The operand's tensor, brought to the quantisation of `like` where it has another.
-  uint32_t StoredAs(const Work& work, const Operand& operand, const Operand& like);
+  uint32_t StoredAs(const QuantizedOp& work, const Operand& operand, const Operand& like);
   // The same for an operator that only moves or chooses elements: where no table can do it, the operator changes the
   // scale itself.
-  uint32_t MovedAs(const Work& work, const Operand& operand, const Operand& like);
+  uint32_t MovedAs(const QuantizedOp& work, const Operand& operand, const Operand& like);
 
  private:
   struct Known {
@@ -100,7 +103,7 @@ class Lowering {
 };
 
 // What the work's result is kept within: the unit's clamp, or all that the type has.
-qdq::Clamp RangeOf(const Work& work);
+qdq::Clamp RangeOf(const QuantizedOp& work);
 qdq::Clamp RangeOf(EpElementType type);
 
 // Throws for scales in blocks.

@@ -18,7 +18,7 @@ namespace {
 std::vector<int64_t> ListOf(const kit::Dims& dims) { return {dims.begin(), dims.end()}; }
 std::span<const int64_t> SpanOf(const kit::Dims& dims) { return {dims.data(), dims.size()}; }
 
-void EmitSlice(Lowering& to, const Work& work, const Operand& y, std::vector<int64_t> starts,
+void EmitSlice(Lowering& to, const QuantizedOp& work, const Operand& y, std::vector<int64_t> starts,
                std::vector<int64_t> steps) {
   const Operand& x = work.inputs[0];
   // The result is not larger than x, so a table follows the slice.
@@ -33,14 +33,14 @@ void EmitSlice(Lowering& to, const Work& work, const Operand& y, std::vector<int
 
 }  // namespace
 
-void LowerConcat(Lowering& to, const Work& work) {
+void LowerConcat(Lowering& to, const QuantizedOp& work) {
   const size_t axis = kit::NormalizeAxis(to.NodeOf(work).Int("axis", 1), to.DimsOf(work.outputs[0]).size());
   std::vector<uint32_t> inputs;
   for (const Operand& input : work.inputs) inputs.push_back(to.MovedAs(work, input, work.outputs[0]));
   to.EmitLast(work, NSDK_CONCAT, std::move(inputs)).Ints(NSDK_AXIS, {static_cast<int64_t>(axis)});
 }
 
-void LowerSplit(Lowering& to, const Work& work) {
+void LowerSplit(Lowering& to, const QuantizedOp& work) {
   const kit::Dims x = to.DimsOf(work.inputs[0]);
   const size_t axis = kit::NormalizeAxis(to.NodeOf(work).Int("axis", 0), x.size());
   int64_t at = 0;
@@ -55,7 +55,7 @@ void LowerSplit(Lowering& to, const Work& work) {
   }
 }
 
-void LowerSlice(Lowering& to, const Work& work) {
+void LowerSlice(Lowering& to, const QuantizedOp& work) {
   const ir::Node& node = to.NodeOf(work);
   const kit::Dims x = to.DimsOf(work.inputs[0]);
   const bool has_inputs = work.version >= 10;
@@ -74,7 +74,7 @@ void LowerSlice(Lowering& to, const Work& work) {
   EmitSlice(to, work, work.outputs[0], std::move(first), std::move(step));
 }
 
-void LowerPad(Lowering& to, const Work& work) {
+void LowerPad(Lowering& to, const QuantizedOp& work) {
   const ir::Node& node = to.NodeOf(work);
   if (kit::PadModeOf(node.String("mode", "constant")) != kit::PadMode::kConstant)
     Refuse("its mode is ", node.String("mode"), "; the NPU's interface has constant padding");
@@ -108,13 +108,13 @@ void LowerPad(Lowering& to, const Work& work) {
       .Ints(NSDK_VALUE, {static_cast<int64_t>(stored)});
 }
 
-void LowerReshape(Lowering& to, const Work& work) {
+void LowerReshape(Lowering& to, const QuantizedOp& work) {
   if (to.DimsOf(work.inputs[0]).Count() != to.DimsOf(work.outputs[0]).Count())
     Refuse("its result has another number of elements than its input");
   to.EmitLast(work, NSDK_RESHAPE, {to.MovedAs(work, work.inputs[0], work.outputs[0])});
 }
 
-void LowerTranspose(Lowering& to, const Work& work) {
+void LowerTranspose(Lowering& to, const QuantizedOp& work) {
   const kit::Dims x = to.DimsOf(work.inputs[0]);
   std::vector<int64_t> perm = to.NodeOf(work).Ints("perm");
   if (perm.empty())
@@ -124,7 +124,7 @@ void LowerTranspose(Lowering& to, const Work& work) {
       .Ints(NSDK_PERM, std::move(perm));
 }
 
-void LowerDepthSpace(Lowering& to, const Work& work) {
+void LowerDepthSpace(Lowering& to, const QuantizedOp& work) {
   const ir::Node& node = to.NodeOf(work);
   const kit::Dims x = to.DimsOf(work.inputs[0]);
   const int64_t block = kit::CheckedBlockSize(node.Int("blocksize", 0));

@@ -34,7 +34,7 @@ uint32_t Floats(Lowering& to, const Operand& operand) {
 
 }  // namespace
 
-void LowerSoftmax(Lowering& to, const Work& work) {
+void LowerSoftmax(Lowering& to, const QuantizedOp& work) {
   const ir::Node& node = to.NodeOf(work);
   const kit::Dims x = to.DimsOf(work.inputs[0]);
   const bool coerces = work.version < 13;  // everything from the axis on is one
@@ -44,7 +44,7 @@ void LowerSoftmax(Lowering& to, const Work& work) {
   to.EmitLast(work, NSDK_SOFTMAX, {to.Stored(work.inputs[0])}).Ints(NSDK_AXIS, {static_cast<int64_t>(axis)});
 }
 
-void LowerLayerNormalization(Lowering& to, const Work& work) {
+void LowerLayerNormalization(Lowering& to, const QuantizedOp& work) {
   const ir::Node& node = to.NodeOf(work);
   for (size_t i = 1; i < work.outputs.size(); ++i)
     if (work.outputs[i].value >= 0) Refuse("it gives its mean or deviation, too, which the NPU's interface hasn't");

@@ -14,7 +14,7 @@ bool AllAre(const std::vector<int64_t>& list, int64_t number) {
   return std::ranges::all_of(list, [number](int64_t each) { return each == number; });
 }
 
-void LowerPool(Lowering& to, const Work& work, NsdkOpKind kind, bool global) {
+void LowerPool(Lowering& to, const QuantizedOp& work, NsdkOpKind kind, bool global) {
   const ir::Node& node = to.NodeOf(work);
   if (work.outputs.size() > 1 && work.outputs[1].value >= 0)
     Refuse("it gives indices, which the NPU's interface hasn't");
@@ -48,11 +48,11 @@ void LowerPool(Lowering& to, const Work& work, NsdkOpKind kind, bool global) {
 
 }  // namespace
 
-void LowerMaxPool(Lowering& to, const Work& work) { LowerPool(to, work, NSDK_MAX_POOL, false); }
-void LowerAveragePool(Lowering& to, const Work& work) { LowerPool(to, work, NSDK_AVERAGE_POOL, false); }
-void LowerGlobalMaxPool(Lowering& to, const Work& work) { LowerPool(to, work, NSDK_MAX_POOL, true); }
+void LowerMaxPool(Lowering& to, const QuantizedOp& work) { LowerPool(to, work, NSDK_MAX_POOL, false); }
+void LowerAveragePool(Lowering& to, const QuantizedOp& work) { LowerPool(to, work, NSDK_AVERAGE_POOL, false); }
+void LowerGlobalMaxPool(Lowering& to, const QuantizedOp& work) { LowerPool(to, work, NSDK_MAX_POOL, true); }
 
-void LowerGlobalAveragePool(Lowering& to, const Work& work) {
+void LowerGlobalAveragePool(Lowering& to, const QuantizedOp& work) {
   if (!to.target().Has(NSDK_REDUCE_MEAN)) return LowerPool(to, work, NSDK_AVERAGE_POOL, true);
   std::vector<int64_t> axes;
   for (size_t d = 2; d < to.DimsOf(work.inputs[0]).size(); ++d) axes.push_back(static_cast<int64_t>(d));
@@ -60,7 +60,7 @@ void LowerGlobalAveragePool(Lowering& to, const Work& work) {
   to.EmitLast(work, NSDK_REDUCE_MEAN, {to.Stored(work.inputs[0])}).Ints(NSDK_AXES, std::move(axes));
 }
 
-void LowerReduceMean(Lowering& to, const Work& work) {
+void LowerReduceMean(Lowering& to, const QuantizedOp& work) {
   const ir::Node& node = to.NodeOf(work);
   const kit::Dims x = to.DimsOf(work.inputs[0]);
   std::vector<int64_t> given = to.Has(work, 1) ? to.Ints(work, 1) : node.Ints("axes");

@@ -33,7 +33,7 @@ void AddWindow(FlatGraph::Op& op, const kit::Dims& strides, const kit::Dims& dil
 // A product's bias as int32 in steps of the sums, one for each of `channels`; NSDK_NONE where there is none.
 class Bias {
  public:
-  Bias(Lowering& to, const Work& work, size_t input) : to_(to), work_(work), input_(input) {}
+  Bias(Lowering& to, const QuantizedOp& work, size_t input) : to_(to), work_(work), input_(input) {}
 
   // Empty where there is none.
   std::vector<int32_t> Numbers(int64_t channels) const {
@@ -89,12 +89,12 @@ class Bias {
   }
 
   Lowering& to_;
-  const Work& work_;
+  const QuantizedOp& work_;
   const size_t input_;
 };
 
 // What a unit computes in floats doesn't wrap; operators on integers are said to.
-void CheckSums(const Lowering& to, const Work& work, const std::vector<int32_t>& bias, const qdq::Sums& sums) {
+void CheckSums(const Lowering& to, const QuantizedOp& work, const std::vector<int32_t>& bias, const qdq::Sums& sums) {
   if (!work.unit.IsQdq()) return;
   const Operand &x = work.inputs[0], &w = work.inputs[1];
   if (qdq::HoldsSums(to.editor().graph(), w.value, *x.quantization, *w.quantization, bias, sums)) return;
@@ -104,7 +104,8 @@ void CheckSums(const Lowering& to, const Work& work, const std::vector<int32_t>&
 }
 
 // The operator, whose last input may be left out.
-FlatGraph::Op& EmitProduct(Lowering& to, const Work& work, NsdkOpKind kind, int64_t channels, const qdq::Sums& sums) {
+FlatGraph::Op& EmitProduct(Lowering& to, const QuantizedOp& work, NsdkOpKind kind, int64_t channels,
+                           const qdq::Sums& sums) {
   constexpr size_t kBiasInput = 2;
   std::vector<uint32_t> inputs = {to.Stored(work.inputs[0]), to.Stored(work.inputs[1])};
   Bias bias(to, work, kBiasInput);
@@ -124,7 +125,7 @@ qdq::Sums SumsOfColumns(const kit::Dims& w, bool transposed) {
 
 }  // namespace
 
-void LowerConv(Lowering& to, const Work& work) {
+void LowerConv(Lowering& to, const QuantizedOp& work) {
   const ir::Node& node = to.NodeOf(work);
   const kit::ConvolutionShape shape(kit::WindowAttributes::Read(node), to.DimsOf(work.inputs[0]),
                                     to.DimsOf(work.inputs[1]), kit::CheckedGroup(node.Int("group", 1)));
@@ -136,7 +137,7 @@ void LowerConv(Lowering& to, const Work& work) {
   AddWindow(op, shape.window.strides, shape.window.dilations, std::move(pads), shape.group);
 }
 
-void LowerConvTranspose(Lowering& to, const Work& work) {
+void LowerConvTranspose(Lowering& to, const QuantizedOp& work) {
   const ir::Node& node = to.NodeOf(work);
   const auto attributes = kit::TransposedConvolutionAttributes::Read(node);
   const kit::TransposedConvolutionShape shape(attributes, to.DimsOf(work.inputs[0]), to.DimsOf(work.inputs[1]));
@@ -160,7 +161,7 @@ void LowerConvTranspose(Lowering& to, const Work& work) {
   if (std::ranges::any_of(added, [](int64_t pad) { return pad != 0; })) op.Ints(NSDK_OUTPUT_PADS, std::move(added));
 }
 
-void LowerMatMul(Lowering& to, const Work& work) {
+void LowerMatMul(Lowering& to, const QuantizedOp& work) {
   for (size_t i = 0; i < 2; ++i)
     if (const size_t rank = to.DimsOf(work.inputs[i]).size(); rank < 2)
       Refuse("its input ", i, " has ", rank, " dimensions; two or more expected");
@@ -168,7 +169,7 @@ void LowerMatMul(Lowering& to, const Work& work) {
   EmitProduct(to, work, NSDK_MATMUL, w.back(), SumsOfColumns(w, false));
 }
 
-void LowerGemm(Lowering& to, const Work& work) {
+void LowerGemm(Lowering& to, const QuantizedOp& work) {
   const ir::Node& node = to.NodeOf(work);
   if (node.Float("alpha", 1) != 1) Refuse("its alpha isn't 1");
   for (size_t i = 0; i < 2; ++i)

@@ -76,7 +76,7 @@ float ScaleWithMap(const kit::ResizeAxis& axis, const kit::ResizeAttributes& att
 
 }  // namespace
 
-void LowerResize(Lowering& to, const Work& work) {
+void LowerResize(Lowering& to, const QuantizedOp& work) {
   const auto attributes = kit::ResizeAttributes::Read(to.NodeOf(work));
   if (attributes.filter == kit::ResizeFilter::kCubic || attributes.antialias || attributes.exclude_outside)
     Refuse("it is cubic, or with antialias or exclude_outside; the NPU's interface has nearest and linear without");

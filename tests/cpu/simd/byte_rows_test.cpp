@@ -6,8 +6,8 @@
 #include <memory>
 #include <tuple>
 
-#include "tests/cpu/simd/simd_testing.h"
 #include "tests/cpu/simd/requantized.h"
+#include "tests/cpu/simd/simd_testing.h"
 
 namespace epiphyte::cpu::simd {
 namespace {
@@ -124,7 +124,8 @@ void ExpectDepthwise(int64_t channels, int64_t taps, bool is_signed) {
       }
       ASSERT_EQ(y[p * channels + c], sum) << "position " << p << ", channel " << c;
       ASSERT_EQ(packed.sums()[static_cast<size_t>(c)], weights);
-      ASSERT_EQ(bytes[p * channels + c], PlainRequantized(sum, factor[static_cast<size_t>(c)], 5, 5, 255)) << "position " << p << ", channel " << c;
+      ASSERT_EQ(bytes[p * channels + c], PlainRequantized(sum, factor[static_cast<size_t>(c)], 5, 5, 255))
+          << "position " << p << ", channel " << c;
     }
   }
 }
@@ -170,7 +171,8 @@ TEST_P(ByteRows, AreConvolvedDepthwiseWithAnyFactor) {
     depthwise.y = y.data();
     RunByteDepthwise(depthwise);
     for (int64_t c = 0; c < kChannels; ++c) {
-      ASSERT_EQ(y[c], PlainRequantized(row[c], factor[static_cast<size_t>(c)], zero, low, high)) << int{row[c]} << " times " << factor[static_cast<size_t>(c)];
+      ASSERT_EQ(y[c], PlainRequantized(row[c], factor[static_cast<size_t>(c)], zero, low, high))
+          << int{row[c]} << " times " << factor[static_cast<size_t>(c)];
     }
   }
 }
@@ -218,7 +220,7 @@ TEST_P(ByteRows, AreConvolvedDepthwiseInRuns) {
 }
 
 TEST_P(ByteRows, AreCombinedAsTheirRealNumbersAre) {
-  const ByteEnd a_end{0.02f, 100}, b_end{0.05f, -3}, y_end{0.07f, 40};
+  const QuantParams a_end{0.02f, 100}, b_end{0.05f, -3}, y_end{0.07f, 40};
   for (int64_t n : Lengths()) {
     if (n == 0) continue;
     for (const bool is_signed : {false, true}) {
@@ -254,13 +256,13 @@ TEST_P(ByteRows, AreCombinedExactlyWhereResultsAreInTheMiddle) {
   for (int trial = 0; trial < 40; ++trial) {
     const bool is_signed = trial % 2 == 0, multiplies = trial % 4 < 2;
     const auto end = [&](float scale) {
-      return ByteEnd{scale, static_cast<float>(static_cast<int>(random() % 256) - (is_signed ? 128 : 0))};
+      return QuantParams{scale, static_cast<float>(static_cast<int>(random() % 256) - (is_signed ? 128 : 0))};
     };
     const auto scale = [&] {
       return trial < 12 ? std::ldexp(1.0f, static_cast<int>(random() % 5) - 6)
                         : std::uniform_real_distribution<float>(0.001f, 0.2f)(random);
     };
-    const ByteEnd a_end = end(scale()), b_end = end(scale()), y_end = end(trial == 39 ? 1e-9f : scale());
+    const QuantParams a_end = end(scale()), b_end = end(scale()), y_end = end(trial == 39 ? 1e-9f : scale());
     const int low = is_signed ? -128 : 0, high = low + 255;
     std::vector<uint8_t> y = first;  // in place of an operand
     CombineBytes(multiplies ? ByteOperation::kMul : ByteOperation::kAdd, is_signed, y.data(), 1, a_end, second.data(),

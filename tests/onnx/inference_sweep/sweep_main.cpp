@@ -23,7 +23,7 @@
 #include <typeinfo>
 
 #include "core/base/error.h"
-#include "core/base/pulse.h"
+#include "core/base/progress_callback.h"
 #include "core/onnx/inference.h"
 #include "core/onnx/libonnx_schemas.h"
 #include "tests/onnx/inference_sweep/guarded_heap.h"

@@ -261,8 +261,8 @@ class ResizeKernel : public Kernel {
  public:
   static constexpr LayoutUse kLayoutUse = LayoutUse::kPassesOn;
   // Choosing the nearest element moves bits, whatever they mean.
-  static FloatUse FloatUseOf(const ir::Node& node) {
-    return node.String("mode", "nearest") == "nearest" ? FloatUse::kWhereItStands : FloatUse::kWorthCasts;
+  static Float32Promotion PromotionOf(const ir::Node& node) {
+    return node.String("mode", "nearest") == "nearest" ? Float32Promotion::kFollowInputs : Float32Promotion::kAlways;
   }
 
   explicit ResizeKernel(const KernelInit& init) : attributes_(kit::ResizeAttributes::Read(init.node())) {}

@@ -155,10 +155,10 @@ class BinaryKernel : public Kernel {
   }();
 
   // A comparison is of the numbers that the model has.
-  static FloatUse FloatUseOf(const ir::Node&) {
+  static Float32Promotion PromotionOf(const ir::Node&) {
     if constexpr (kHasFloat)
-      if constexpr (std::is_same_v<Result<float>, bool>) return FloatUse::kOwnBits;
-    return FloatUse::kWhereItStands;
+      if constexpr (std::is_same_v<Result<float>, bool>) return Float32Promotion::kNever;
+    return Float32Promotion::kFollowInputs;
   }
 
   explicit BinaryKernel(const KernelInit& init)

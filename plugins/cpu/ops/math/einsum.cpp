@@ -200,7 +200,7 @@ struct Computing<T, true> {
 
 class EinsumKernel : public Kernel {
  public:
-  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kWorthCasts; }
+  static Float32Promotion PromotionOf(const ir::Node&) { return Float32Promotion::kAlways; }
 
   explicit EinsumKernel(const KernelInit& init)
       : equation_(kit::EinsumEquation::Parse(init.node().String("equation"))) {}

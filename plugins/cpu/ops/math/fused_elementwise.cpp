@@ -8,7 +8,7 @@
 #include "plugins/cpu/kernel/elementwise_run.h"
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/onednn/ordered_operand.h"
-#include "plugins/cpu/onednn/rehearsal.h"
+#include "plugins/cpu/onednn/warm_up_scope.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 
 namespace epiphyte::cpu {
@@ -113,7 +113,7 @@ class ElementwiseKernel final : public Kernel {
       if (y == nullptr) y = &context.Output(0, EP_TYPE_FLOAT, state.y);
       count = state.count;
     }
-    if (Rehearsal::LeavesOut(count)) return;
+    if (WarmUpScope::LeavesOut(count)) return;
     float* to = y->as<float>();
     const State* walks = raw ? nullptr : &state;
     ParallelLoop(context, count, static_cast<int64_t>(steps_.size()) * 2,

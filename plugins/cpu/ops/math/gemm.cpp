@@ -179,7 +179,7 @@ class BlockedGemmKernel final : public Kernel {
 template <typename T>
 class ReferenceGemmKernel final : public Kernel {
  public:
-  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kWorthCasts; }
+  static Float32Promotion PromotionOf(const ir::Node&) { return Float32Promotion::kAlways; }
 
   explicit ReferenceGemmKernel(const KernelInit& init) : attributes_(init.node()) {}
 

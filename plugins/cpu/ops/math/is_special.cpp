@@ -70,7 +70,7 @@ struct IsInf {
 template <typename Op>
 class TestKernel : public Kernel {
  public:
-  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kOwnBits; }
+  static Float32Promotion PromotionOf(const ir::Node&) { return Float32Promotion::kNever; }
 
   explicit TestKernel(const KernelInit& init) : name_(init.node().op_type), op_(MakeOp<Op>(init.node())) {}
 

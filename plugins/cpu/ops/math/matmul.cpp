@@ -193,7 +193,7 @@ class BlockedMatMulKernel final : public Kernel {
 template <typename T>
 class ReferenceMatMulKernel final : public Kernel {
  public:
-  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kWorthCasts; }
+  static Float32Promotion PromotionOf(const ir::Node&) { return Float32Promotion::kAlways; }
 
   explicit ReferenceMatMulKernel(const KernelInit&) {}
 

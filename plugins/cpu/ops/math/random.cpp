@@ -60,7 +60,7 @@ class RandomKernel : public Kernel {
 
 class BernoulliKernel : public Kernel {
  public:
-  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kOwnBits; }
+  static Float32Promotion PromotionOf(const ir::Node&) { return Float32Promotion::kNever; }
 
   explicit BernoulliKernel(const KernelInit& init)
       : type_(static_cast<ElementType>(init.node().Int("dtype", EP_TYPE_UNDEFINED))), seed_(init.node()) {}
@@ -95,7 +95,7 @@ class BernoulliKernel : public Kernel {
 // Draws from unnormalised log-probabilities.
 class MultinomialKernel : public Kernel {
  public:
-  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kOwnBits; }
+  static Float32Promotion PromotionOf(const ir::Node&) { return Float32Promotion::kNever; }
 
   explicit MultinomialKernel(const KernelInit& init)
       : samples_(init.node().Int("sample_size", 1)),

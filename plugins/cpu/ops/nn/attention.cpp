@@ -9,7 +9,7 @@
 #include "epiphyte/kit/shape/attention.hpp"
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/kernel/strided.h"
-#include "plugins/cpu/onednn/rehearsal.h"
+#include "plugins/cpu/onednn/warm_up_scope.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 #include "plugins/cpu/simd/binary.h"
 #include "plugins/cpu/simd/normalize.h"
@@ -227,7 +227,7 @@ class AttentionKernel : public Kernel {
     const double work = static_cast<double>(tasks * block) * static_cast<double>(shape.total) *
                         static_cast<double>(shape.size + shape.v_size) / 8;
     const double cost = work / static_cast<double>(std::max<int64_t>(shares, 1));
-    if (Rehearsal::LeavesOut(y.Count())) return;
+    if (WarmUpScope::LeavesOut(y.Count())) return;
     ParallelLoop(context, shares, SaturateTo<int64_t>(cost), [&](int64_t first, int64_t last) {
       for (int64_t share = first; share < last; ++share) {
         // Blocks of one head, whose keys and values a cache has by then, follow each other.

@@ -25,7 +25,7 @@ template <typename T>
 class BatchNormalizationKernel final : public Kernel {
  public:
   static constexpr LayoutUse kLayoutUse = LayoutUse::kPassesOn;
-  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kWorthCasts; }
+  static Float32Promotion PromotionOf(const ir::Node&) { return Float32Promotion::kAlways; }
 
   explicit BatchNormalizationKernel(const KernelInit& init)
       : epsilon_(init.node().Float("epsilon", 1e-5f)),

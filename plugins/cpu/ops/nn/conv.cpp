@@ -14,9 +14,9 @@
 #include "plugins/cpu/onednn/finite_sums.h"
 #include "plugins/cpu/onednn/ordered_move.h"
 #include "plugins/cpu/onednn/panel_window.h"
-#include "plugins/cpu/onednn/rehearsal.h"
 #include "plugins/cpu/onednn/split.h"
 #include "plugins/cpu/onednn/split_window.h"
+#include "plugins/cpu/onednn/warm_up_scope.h"
 #include "plugins/cpu/onednn/window_limits.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 #include "plugins/cpu/ops/nn/depthwise_conv.h"
@@ -82,7 +82,7 @@ class ConvKernel final : public Kernel {
       const auto choose = [&] {
         if (split) return *split;
         // As PrepareCall will: how many threads there are decides on layouts, too.
-        const OneDnnAlone scope(IsSmallProduct(shape.y.Count(), shape.in_per_group() * shape.taps()));
+        const ScopedSingleThread scope(IsSmallProduct(shape.y.Count(), shape.in_per_group() * shape.taps()));
         const auto describe = [&](ElementType type) {
           return MakeDesc(shape, AnyWeights(weights->dims, type),
                           {init.HasInput(2), init.HasInput(3), !ActivatesAfterwards(shape, type)});
@@ -146,8 +146,8 @@ class ConvKernel final : public Kernel {
                            y->data);
     }
     call.Run(context, x.data, w == nullptr ? nullptr : w->data, bias == nullptr ? nullptr : bias->data, y->data);
-    if (!Rehearsal::On()) y->limit = LimitOfActivation(activation_, limit);
-    if (!activates || Rehearsal::LeavesOut(y->Count())) return;
+    if (!WarmUpScope::IsActive()) y->limit = LimitOfActivation(activation_, limit);
+    if (!activates || WarmUpScope::LeavesOut(y->Count())) return;
     // As the layout has it, with its padding: what becomes of zeros there is finite, and weights have zeros for it.
     auto* const values = y->as<float>();
     ParallelLoop(context, static_cast<int64_t>(call.y_desc().get_size() / sizeof(float)), kActivationCost,
@@ -182,7 +182,7 @@ class ConvKernel final : public Kernel {
   // activates.
   float SumsLimit(OpContext& context, State& state, const Tensor& x, const Tensor* bias, const Tensor* sum) const {
     // What a rehearsal reads is not there yet: the calls that are usual then are made ready.
-    if (Rehearsal::On()) return 0;
+    if (WarmUpScope::IsActive()) return 0;
     constexpr float kNone = std::numeric_limits<float>::infinity();
     const bool known = std::isfinite(x.limit) && (sum == nullptr || std::isfinite(sum->limit));
     const bool onednn_activates = activation_ && !state.activates;
@@ -448,7 +448,7 @@ class ConvKernel final : public Kernel {
         return MakeDesc(shape, desc, {bias, residual, activation});
       });
     };
-    const OneDnnAlone scope(IsSmallProduct(shape.y.Count(), shape.in_per_group() * shape.taps()));
+    const ScopedSingleThread scope(IsSmallProduct(shape.y.Count(), shape.in_per_group() * shape.taps()));
     dnnl::convolution_forward::primitive_desc pd;
     try {
       if (packed_.for_bfloat16()) {
@@ -501,7 +501,7 @@ void Register_conv(KernelRegistry& registry) {
                     return MakeReferenceConv(init);
                   return std::make_unique<ConvKernel>(init);
                 },
-                ConvKernel::kLayoutUse, &ConvKernel::FloatUseOf, ConvKernel::kMultipliesBfloat16,
+                ConvKernel::kLayoutUse, &ConvKernel::PromotionOf, ConvKernel::kMultipliesBfloat16,
                 ConvKernel::kTakesBfloat16Layouts});
   registry.Add<ConvKernel>("Conv", 1, Types(EP_TYPE_FLOAT), INT64_MAX, kit::fuse::kDomain);
   AddReferenceConvs(registry);

@@ -76,7 +76,7 @@ const Tensor* CheckedBias(OpContext& context, int64_t channels) {
 template <typename T>
 class ReferenceConvTransposeKernel final : public Kernel {
  public:
-  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kWorthCasts; }
+  static Float32Promotion PromotionOf(const ir::Node&) { return Float32Promotion::kAlways; }
 
   explicit ReferenceConvTransposeKernel(const KernelInit& init)
       : attributes_(kit::TransposedConvolutionAttributes::Read(init.node())) {}

@@ -25,7 +25,7 @@ void BlendFour(const C* const* rows, const C* weights, C* y, int64_t n) {
 
 class DeformConvKernel : public Kernel {
  public:
-  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kWorthCasts; }
+  static Float32Promotion PromotionOf(const ir::Node&) { return Float32Promotion::kAlways; }
 
   explicit DeformConvKernel(const KernelInit& init)
       : dilations_(kit::WindowList(init.node().Ints("dilations"), 2, 1, 1, "dilations")),

@@ -8,8 +8,8 @@
 #include "epiphyte/kit/fuse/operators.hpp"
 #include "plugins/cpu/kernel/kernel.h"
 #include "plugins/cpu/kernel/strided.h"
-#include "plugins/cpu/onednn/rehearsal.h"
 #include "plugins/cpu/onednn/split.h"
+#include "plugins/cpu/onednn/warm_up_scope.h"
 #include "plugins/cpu/ops/nn/bfloat16_attention.h"
 #include "plugins/cpu/simd/attention_rows.h"
 #include "plugins/cpu/simd/row_dots.h"
@@ -94,7 +94,7 @@ class AttentionKernel final : public Kernel {
     Dims y_dims;
     for (int64_t d : y_perm_) y_dims.push_back(logical[d]);
     Tensor& y = context.Output(0, EP_TYPE_FLOAT, y_dims);
-    if (y.Count() == 0 || Rehearsal::LeavesOut(y.Count())) return;
+    if (y.Count() == 0 || WarmUpScope::LeavesOut(y.Count())) return;
     std::array<int64_t, 4> y_strides{};
     int64_t stride = 1;
     for (size_t d = 4; d-- > 0;) {

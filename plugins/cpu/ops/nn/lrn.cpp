@@ -37,7 +37,7 @@ template <typename T>
 class LrnKernel final : public Kernel {
  public:
   static constexpr LayoutUse kLayoutUse = LayoutUse::kTakesAny;
-  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kWorthCasts; }
+  static Float32Promotion PromotionOf(const ir::Node&) { return Float32Promotion::kAlways; }
 
   explicit LrnKernel(const KernelInit& init) : attributes_(init.node()) {}
 

@@ -197,7 +197,7 @@ class OneDnnPool {
 template <typename T>
 class PoolKernel final : public Kernel {
  public:
-  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kWorthCasts; }
+  static Float32Promotion PromotionOf(const ir::Node&) { return Float32Promotion::kAlways; }
 
   PoolKernel(const KernelInit& init, PoolKind kind, bool global)
       : kind_(kind),
@@ -435,7 +435,7 @@ void AddPool(KernelRegistry& registry, std::string_view op_type, PoolKind kind, 
   const auto make = [kind, global](const KernelInit& init) {
     return std::make_unique<PoolKernel<T>>(init, kind, global);
   };
-  registry.Add(op_type, "", {1, INT64_MAX, TypeBit(kTypeOf<T>), make, layouts, &PoolKernel<T>::FloatUseOf});
+  registry.Add(op_type, "", {1, INT64_MAX, TypeBit(kTypeOf<T>), make, layouts, &PoolKernel<T>::PromotionOf});
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace {
 template <typename T>
 class ReferenceConvKernel final : public Kernel {
  public:
-  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kWorthCasts; }
+  static Float32Promotion PromotionOf(const ir::Node&) { return Float32Promotion::kAlways; }
 
   explicit ReferenceConvKernel(const KernelInit& init)
       : attributes_(kit::WindowAttributes::Read(init.node())), group_(kit::CheckedGroup(init.node().Int("group", 1))) {}

@@ -26,7 +26,7 @@ struct Deviation : Mean {
 
 class MeanVarianceKernel : public Kernel {
  public:
-  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kWorthCasts; }
+  static Float32Promotion PromotionOf(const ir::Node&) { return Float32Promotion::kAlways; }
 
   explicit MeanVarianceKernel(const KernelInit& init) : axes_(init.node().Ints("axes")) {
     if (axes_.empty()) axes_ = {0, 2, 3};
@@ -64,7 +64,7 @@ class MeanVarianceKernel : public Kernel {
 
 class LpNormalizationKernel : public Kernel {
  public:
-  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kWorthCasts; }
+  static Float32Promotion PromotionOf(const ir::Node&) { return Float32Promotion::kAlways; }
 
   explicit LpNormalizationKernel(const KernelInit& init)
       : axis_(init.node().Int("axis", -1)), p_(init.node().Int("p", 2)) {

@@ -166,7 +166,7 @@ class LineFloats {
 class MatMulNBitsKernel : public Kernel {
  public:
   // Halves are read as they are, and their scales stay as small.
-  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kOwnBits; }
+  static Float32Promotion PromotionOf(const ir::Node&) { return Float32Promotion::kNever; }
 
   explicit MatMulNBitsKernel(const KernelInit& init)
       : sizes_(init.node()), takes_bytes_(init.node().Int("accuracy_level", 0) == 4) {

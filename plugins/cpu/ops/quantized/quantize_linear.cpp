@@ -12,7 +12,7 @@ namespace {
 class QuantizeLinearKernel : public Kernel {
  public:
   static constexpr LayoutUse kLayoutUse = LayoutUse::kPassesOn;
-  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kOwnBits; }
+  static Float32Promotion PromotionOf(const ir::Node&) { return Float32Promotion::kNever; }
 
   explicit QuantizeLinearKernel(const KernelInit& init)
       : axis_(init.node().Int("axis", 1)),

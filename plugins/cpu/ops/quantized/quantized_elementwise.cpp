@@ -9,7 +9,7 @@
 #include "epiphyte/kit/shape/broadcast.hpp"
 #include "plugins/cpu/kernel/elementwise_run.h"
 #include "plugins/cpu/onednn/layout.h"
-#include "plugins/cpu/ops/quantized/quantized_ends.h"
+#include "plugins/cpu/ops/quantized/quant_params.h"
 #include "plugins/cpu/simd/byte_table.h"
 
 namespace epiphyte::cpu {
@@ -46,7 +46,7 @@ class QLinearElementwiseKernel final : public Kernel {
       : instructions_(ReadInstructions(init.node())),
         operands_(init.node().inputs.size()),
         loop_(LoopOf(instructions_.front())),
-        ends_(ReadByteEnds(init.node(), operands_ + instructions_.size() - 1)),
+        ends_(ReadQuantParams(init.node(), operands_ + instructions_.size() - 1)),
         bounds_(init.node()) {
     if (operands_ == 1) tables_ = {MakeTable(EP_TYPE_UINT8), MakeTable(EP_TYPE_INT8)};
   }
@@ -117,8 +117,8 @@ class QLinearElementwiseKernel final : public Kernel {
     return std::equal(row.begin() + static_cast<std::ptrdiff_t>(first), row.end(),
                       out.end() - static_cast<std::ptrdiff_t>(row.size() - first));
   }
-  void AddRow(OpContext& context, const Tensor& all, simd::ByteEnd all_end, const Tensor& row, simd::ByteEnd row_end,
-              int64_t n, Tensor& y) const {
+  void AddRow(OpContext& context, const Tensor& all, simd::QuantParams all_end, const Tensor& row,
+              simd::QuantParams row_end, int64_t n, Tensor& y) const {
     simd::ByteRowSum sum;
     sum.n = n;
     sum.is_signed = all.type == EP_TYPE_INT8;
@@ -157,10 +157,10 @@ class QLinearElementwiseKernel final : public Kernel {
       Load(a, a_stride, at, count, ends_[0], is_signed, left);
       Load(b, b_stride, at, count, ends_[1], is_signed, right);
       loop_(left, right, left, count);
-      QuantizeWithin(left, count, ends_[2], bounds, is_signed, y + at);
+      QuantizeClamped(left, count, ends_[2], bounds, is_signed, y + at);
     }
   }
-  static void Load(const uint8_t* x, int64_t stride, int64_t at, int64_t n, simd::ByteEnd end, bool is_signed,
+  static void Load(const uint8_t* x, int64_t stride, int64_t at, int64_t n, simd::QuantParams end, bool is_signed,
                    float* to) {
     if (stride == 1) return DequantizeBytes(x + at, n, end, is_signed, to);
     DequantizeBytes(x, 1, end, is_signed, to);
@@ -186,7 +186,7 @@ class QLinearElementwiseKernel final : public Kernel {
       LoopOf(instruction)(operand(instruction.a), operand(instruction.b), result.data(), 256);
       const bool is_last = i + 1 == instructions_.size();
       const ResultBounds bounds = is_last ? bounds_.Of(type) : BoundsAttributes().Of(type);
-      QuantizeWithin(result.data(), 256, ends_[i + 1], bounds, is_signed, table.data());
+      QuantizeClamped(result.data(), 256, ends_[i + 1], bounds, is_signed, table.data());
       DequantizeBytes(table.data(), 256, ends_[i + 1], is_signed, result.data());
     }
     return table;
@@ -206,7 +206,7 @@ class QLinearElementwiseKernel final : public Kernel {
   std::vector<Instruction> instructions_;
   size_t operands_;
   ElementwiseLoop loop_;
-  std::vector<simd::ByteEnd> ends_;
+  std::vector<simd::QuantParams> ends_;
   BoundsAttributes bounds_;
   std::array<Table, 2> tables_;  // of one operand: of uint8, and of int8
 };

@@ -7,7 +7,7 @@
 #include "epiphyte/kit/fuse/operators.hpp"
 #include "plugins/cpu/kernel/row_math.h"
 #include "plugins/cpu/ops/nn/row_parameters.h"
-#include "plugins/cpu/ops/quantized/quantized_ends.h"
+#include "plugins/cpu/ops/quantized/quant_params.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -17,7 +17,7 @@ class QLinearLayerNormalizationKernel final : public Kernel {
   explicit QLinearLayerNormalizationKernel(const KernelInit& init)
       : axis_(init.node().Int("axis", -1)),
         epsilon_(init.node().Float("epsilon", 1e-5f)),
-        ends_(ReadByteEnds(init.node(), 1)),
+        ends_(ReadQuantParams(init.node(), 1)),
         bounds_(init.node()) {}
 
   void Run(OpContext& context) const override {
@@ -43,7 +43,7 @@ class QLinearLayerNormalizationKernel final : public Kernel {
         const float variance = math.Squares(reals, n, mean) / static_cast<float>(n);
         const float inverse = 1.0f / std::sqrt(variance + epsilon_);
         math.Normalize(reals, reals, n, mean, inverse, scales, biases);
-        QuantizeWithin(reals, n, ends_[1], bounds, is_signed, y.as<uint8_t>() + i * n);
+        QuantizeClamped(reals, n, ends_[1], bounds, is_signed, y.as<uint8_t>() + i * n);
       }
     });
   }
@@ -51,7 +51,7 @@ class QLinearLayerNormalizationKernel final : public Kernel {
  private:
   int64_t axis_;
   float epsilon_;
-  std::vector<simd::ByteEnd> ends_;
+  std::vector<simd::QuantParams> ends_;
   BoundsAttributes bounds_;
 };
 

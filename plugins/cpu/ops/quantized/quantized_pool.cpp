@@ -4,7 +4,7 @@
 
 #include "epiphyte/kit/fuse/operators.hpp"
 #include "plugins/cpu/ops/quantized/byte_pool.h"
-#include "plugins/cpu/ops/quantized/quantized_ends.h"
+#include "plugins/cpu/ops/quantized/quant_params.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -14,7 +14,7 @@ class QLinearAveragePoolKernel final : public Kernel {
   static constexpr LayoutUse kLayoutUse = LayoutUse::kMakes;
   explicit QLinearAveragePoolKernel(const KernelInit& init)
       : attributes_(kit::PoolAttributes::Read(init.node(), init.node().Int("global", 0) != 0)),
-        ends_(ReadByteEnds(init.node(), 1)),
+        ends_(ReadQuantParams(init.node(), 1)),
         bounds_(init.node()) {}
 
   void Run(OpContext& context) const override {
@@ -32,7 +32,7 @@ class QLinearAveragePoolKernel final : public Kernel {
         const int64_t counted =
             std::max<int64_t>(attributes_.include_pad ? taps.InPadded(at.line, at.position) : at.count, 1);
         for (size_t c = 0; c < sums.size(); ++c) reals[c] = Mean(sums[c], at.count, counted);
-        QuantizeWithin(reals.data(), channels, ends_[1], bounds, is_signed, at.to);
+        QuantizeClamped(reals.data(), channels, ends_[1], bounds, is_signed, at.to);
       };
     });
   }
@@ -56,12 +56,12 @@ class QLinearAveragePoolKernel final : public Kernel {
         const int64_t sum = simd::SumOfBytes(x.as<uint8_t>() + plane * size, size, flip) - flip * size;
         means[static_cast<size_t>(plane - begin)] = Mean(static_cast<int32_t>(sum), size, size);
       }
-      QuantizeWithin(means.data(), end - begin, ends_[1], bounds, is_signed, y.as<uint8_t>() + begin);
+      QuantizeClamped(means.data(), end - begin, ends_[1], bounds, is_signed, y.as<uint8_t>() + begin);
     });
   }
 
   kit::PoolAttributes attributes_;
-  std::vector<simd::ByteEnd> ends_;
+  std::vector<simd::QuantParams> ends_;
   BoundsAttributes bounds_;
 };
 

@@ -5,14 +5,15 @@
 
 #include "epiphyte/kit/fuse/operators.hpp"
 #include "plugins/cpu/ops/math/softmax_float.h"
-#include "plugins/cpu/ops/quantized/quantized_ends.h"
+#include "plugins/cpu/ops/quantized/quant_params.h"
 
 namespace epiphyte::cpu {
 namespace {
 
 class QLinearSoftmaxKernel final : public Kernel {
  public:
-  explicit QLinearSoftmaxKernel(const KernelInit& init) : ends_(ReadByteEnds(init.node(), 1)), bounds_(init.node()) {}
+  explicit QLinearSoftmaxKernel(const KernelInit& init)
+      : ends_(ReadQuantParams(init.node(), 1)), bounds_(init.node()) {}
 
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
@@ -29,7 +30,7 @@ class QLinearSoftmaxKernel final : public Kernel {
         const int64_t count = std::min(block, end - row) * n;
         DequantizeBytes(x.as<uint8_t>() + row * n, count, ends_[0], is_signed, reals.data());
         for (int64_t at = 0; at < count; at += n) SoftmaxRow(reals.data() + at, reals.data() + at, n, false);
-        QuantizeWithin(reals.data(), count, ends_[1], bounds, is_signed, y.as<uint8_t>() + row * n);
+        QuantizeClamped(reals.data(), count, ends_[1], bounds, is_signed, y.as<uint8_t>() + row * n);
       }
     });
   }
@@ -37,7 +38,7 @@ class QLinearSoftmaxKernel final : public Kernel {
  private:
   static constexpr int64_t kBlock = 2048;  // elements
 
-  std::vector<simd::ByteEnd> ends_;
+  std::vector<simd::QuantParams> ends_;
   BoundsAttributes bounds_;
 };
 

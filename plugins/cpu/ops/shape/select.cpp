@@ -33,7 +33,7 @@ bool IsNonZero(const T& element, uint64_t mask) {
 
 class NonZeroKernel : public Kernel {
  public:
-  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kOwnBits; }
+  static Float32Promotion PromotionOf(const ir::Node&) { return Float32Promotion::kNever; }
 
   explicit NonZeroKernel(const KernelInit&) {}
   void Run(OpContext& context) const override {

@@ -38,7 +38,7 @@ void WithKeys(OpContext& context, const Tensor& x, Body&& body) {
 
 class UniqueKernel : public Kernel {
  public:
-  static FloatUse FloatUseOf(const ir::Node&) { return FloatUse::kOwnBits; }
+  static Float32Promotion PromotionOf(const ir::Node&) { return Float32Promotion::kNever; }
 
   explicit UniqueKernel(const KernelInit& init)
       : has_axis_(init.node().Has("axis")),

@@ -20,7 +20,7 @@ uint32_t Emitter::Allocate(uint64_t bytes) {
   return at;
 }
 
-void Emitter::Add(Queue queue, Work work) {
+void Emitter::Add(Queue queue, QuantizedOp work) {
   if (only_fits) throw Fits();
   if (program.size() >= most_commands) throw DoesNotFit();
   if (tick && program.size() % 1024 == 0) tick();

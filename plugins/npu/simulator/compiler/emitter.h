@@ -92,7 +92,7 @@ class Emitter {
   uint32_t Mark() const { return used_; }
   void Release(uint32_t mark) { used_ = mark; }
 
-  void Add(Queue queue, Work work);
+  void Add(Queue queue, QuantizedOp work);
   void Load(StorageId storage, int64_t offset, std::vector<Loop> loops, uint32_t to) {
     Move(true, storage, offset, std::move(loops), to);
   }

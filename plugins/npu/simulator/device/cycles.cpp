@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
 
-const Transfer* TransferOf(const Work& work) {
+const Transfer* TransferOf(const QuantizedOp& work) {
   if (const auto* load = std::get_if<LoadCommand>(&work)) return load;
   return std::get_if<StoreCommand>(&work);
 }

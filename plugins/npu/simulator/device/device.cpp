@@ -48,7 +48,7 @@ void Move(const Transfer& t, std::byte* to, const Strides& to_stride, const std:
 
 Device::Device(const Config& config) : scratchpad_(config.scratchpad_bytes), accumulators_(config.AccumulatorWords()) {}
 
-void Device::Execute(const Work& work, const ExternalMemory& memory, Steps& steps) {
+void Device::Execute(const QuantizedOp& work, const ExternalMemory& memory, Steps& steps) {
   std::byte* scratchpad = scratchpad_.data();
   struct Visitor {
     Device& device;

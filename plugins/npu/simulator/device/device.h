@@ -35,7 +35,7 @@ class Device {
   bool Run(std::span<const Command> program, const ExternalMemory& memory, const std::function<bool(size_t)>& go_on);
 
  private:
-  void Execute(const Work& work, const ExternalMemory& memory, Steps& steps);
+  void Execute(const QuantizedOp& work, const ExternalMemory& memory, Steps& steps);
 
   std::vector<std::byte> scratchpad_;
   std::vector<int32_t> accumulators_;

@@ -208,16 +208,16 @@ struct ResizeSource {  // little endian, 8 bytes. An index beyond the tile is ta
   uint32_t fraction = 0;  // of second, 0 to 2^14 (more is taken as 2^14); the rest is of first. Nearest: 0
 };
 
-using Work = std::variant<LoadCommand, StoreCommand, FillCommand, ConvCommand, PostCommand, ElementwiseCommand,
-                          PoolCommand, LookupCommand, SoftmaxCommand, LayerNormCommand, ResizeCommand>;
+using QuantizedOp = std::variant<LoadCommand, StoreCommand, FillCommand, ConvCommand, PostCommand, ElementwiseCommand,
+                                 PoolCommand, LookupCommand, SoftmaxCommand, LayerNormCommand, ResizeCommand>;
 
 struct Command {
   Queue queue = kExecute;
-  Work work;
+  QuantizedOp work;
   std::array<uint32_t, kQueueCount> wait{};  // by Queue: the number of the token to wait for; 0: none
   uint32_t op = 0;                           // the graph's operator that it belongs to
 };
 
-const char* CommandName(const Work& work);
+const char* CommandName(const QuantizedOp& work);
 
 }  // namespace epiphyte::npusim

@@ -158,7 +158,7 @@ class Reader {
 constexpr size_t kHeaderWords = 2 + kQueueCount;
 
 template <size_t I>
-void DecodeWork(Reader& reader, Work& work) {
+void DecodeWork(Reader& reader, QuantizedOp& work) {
   Fields(reader, work.emplace<I>());
 }
 
@@ -166,7 +166,7 @@ template <size_t I>
 size_t CountWords() {
   std::vector<std::byte> bytes;
   Writer writer(bytes);
-  const std::variant_alternative_t<I, Work> work{};
+  const std::variant_alternative_t<I, QuantizedOp> work{};
   Fields(writer, work);
   return kHeaderWords + bytes.size() / 4;
 }
@@ -178,13 +178,13 @@ size_t WordsOf(size_t opcode, std::index_sequence<I...>) {
 }
 
 template <size_t... I>
-void DecodeAny(size_t opcode, Reader& reader, Work& work, std::index_sequence<I...>) {
-  using Decoder = void (*)(Reader&, Work&);
+void DecodeAny(size_t opcode, Reader& reader, QuantizedOp& work, std::index_sequence<I...>) {
+  using Decoder = void (*)(Reader&, QuantizedOp&);
   static constexpr Decoder kDecoders[] = {&DecodeWork<I>...};
   kDecoders[opcode](reader, work);
 }
 
-using Opcodes = std::make_index_sequence<std::variant_size_v<Work>>;
+using Opcodes = std::make_index_sequence<std::variant_size_v<QuantizedOp>>;
 
 }  // namespace
 
@@ -201,7 +201,7 @@ size_t CountCommands(std::span<const std::byte> stream) {
   size_t count = 0;
   for (size_t at = 0; stream.size() - at >= kHeaderWords * 4; ++count) {
     const auto opcode = static_cast<size_t>(stream[at]);
-    if (opcode >= std::variant_size_v<Work>) break;
+    if (opcode >= std::variant_size_v<QuantizedOp>) break;
     const size_t words = WordsOf(opcode, Opcodes());
     if (words * 4 > stream.size() - at) break;
     at += words * 4;
@@ -221,7 +221,7 @@ std::vector<Command> Decode(std::span<const std::byte> stream) {
     const auto opcode = static_cast<size_t>(stream[at]);
     const auto queue = static_cast<uint8_t>(stream[at + 1]);
     const size_t words = static_cast<size_t>(stream[at + 2]) | static_cast<size_t>(stream[at + 3]) << 8;
-    if (opcode >= std::variant_size_v<Work>) throw bad("opcode " + std::to_string(opcode) + " is not known");
+    if (opcode >= std::variant_size_v<QuantizedOp>) throw bad("opcode " + std::to_string(opcode) + " is not known");
     if (queue >= kQueueCount) throw bad("there is no queue " + std::to_string(queue));
     if (words != WordsOf(opcode, Opcodes())) {
       throw bad("has " + std::to_string(words) + " words, expected " + std::to_string(WordsOf(opcode, Opcodes())));

@@ -110,7 +110,7 @@ struct Visitor {
 
 }  // namespace
 
-void ForEachAccess(const Work& work, const std::function<void(const Access&)>& visit) {
+void ForEachAccess(const QuantizedOp& work, const std::function<void(const Access&)>& visit) {
   std::visit(Visitor{visit}, work);
 }
 

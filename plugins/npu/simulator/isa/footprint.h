@@ -39,6 +39,6 @@ struct Access {
 };
 
 // Parameters needn't be valid.
-void ForEachAccess(const Work& work, const std::function<void(const Access&)>& visit);
+void ForEachAccess(const QuantizedOp& work, const std::function<void(const Access&)>& visit);
 
 }  // namespace epiphyte::npusim

@@ -95,9 +95,9 @@ TransferCost CostOf(const Transfer& transfer, const Config& config) {
   return cost;
 }
 
-uint64_t ExecuteCycles(const Work& work, const Config& config) { return std::visit(Cycles{config}, work); }
+uint64_t ExecuteCycles(const QuantizedOp& work, const Config& config) { return std::visit(Cycles{config}, work); }
 
-MacCount MacsOf(const Work& work, const Config& config) {
+MacCount MacsOf(const QuantizedOp& work, const Config& config) {
   const auto* conv = std::get_if<ConvCommand>(&work);
   if (conv == nullptr) return {};
   const uint64_t pixels = uint64_t{conv->out_height} * conv->out_width;

@@ -24,12 +24,12 @@ struct TransferCost {
 TransferCost CostOf(const Transfer& transfer, const Config& config);
 
 // Of what executes on chip (all but LOAD and STORE).
-uint64_t ExecuteCycles(const Work& work, const Config& config);
+uint64_t ExecuteCycles(const QuantizedOp& work, const Config& config);
 
 struct MacCount {
   uint64_t macs = 0;           // multiplications asked for
   uint64_t active_cycles = 0;  // cycles in which the array (or its depthwise lanes) multiplies
 };
-MacCount MacsOf(const Work& work, const Config& config);
+MacCount MacsOf(const QuantizedOp& work, const Config& config);
 
 }  // namespace epiphyte::npusim

@@ -79,7 +79,7 @@ TEST(Timing, ASlowPortTakesLonger) {
 
 TEST(Cycles, ATokenOrdersQueuesAndOthersRunSideBySide) {
   const Config config = Plain();
-  const Work conv = Conv(1000, 16, 16);
+  const QuantizedOp conv = Conv(1000, 16, 16);
   const uint64_t compute = ExecuteCycles(conv, config);
   const std::vector<Command> program = {{kLoad, Load(0, 16000)},
                                         {kExecute, conv, {1, 0, 0}},

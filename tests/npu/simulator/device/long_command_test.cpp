@@ -8,7 +8,7 @@ namespace epiphyte::npusim {
 namespace {
 
 // Runs one command until it has been asked a third time, which is long after it began.
-void ExpectHearsTheEnd(const Work& work) {
+void ExpectHearsTheEnd(const QuantizedOp& work) {
   const Config config{.scratchpad_bytes = 16 << 20};
   const Command command{.queue = kExecute, .work = work};
   Verify({&command, 1}, config, {});

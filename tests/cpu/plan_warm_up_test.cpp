@@ -3,9 +3,9 @@
 
 #include "epiphyte/kit/graph/text.hpp"
 #include "plugins/cpu/exec/fuse.h"
-#include "plugins/cpu/exec/rehearse.h"
-#include "plugins/cpu/onednn/rehearsal.h"
+#include "plugins/cpu/exec/warm_up.h"
 #include "plugins/cpu/onednn/reorder_call.h"
+#include "plugins/cpu/onednn/warm_up_scope.h"
 #include "plugins/cpu/provider.h"
 #include "tests/cpu/plan_host.h"
 #include "tests/framework/lone_services.h"
@@ -42,7 +42,7 @@ std::unique_ptr<cpu::Plan> Build(Graph def) {
   return cpu::Plan::Build(std::move(def), config);
 }
 
-std::unique_ptr<cpu::Frame> Rehearsed(const cpu::Plan& plan) { return cpu::Rehearse(plan, *FakeHost()); }
+std::unique_ptr<cpu::Frame> Rehearsed(const cpu::Plan& plan) { return cpu::WarmUp(plan, *FakeHost()); }
 
 std::vector<float> RunFrame(cpu::Frame& frame, const std::vector<int64_t>& dims, const std::vector<float>& data) {
   EpTensorView tensor = {};
@@ -65,7 +65,7 @@ std::vector<float> RunFrame(cpu::Frame& frame, const std::vector<int64_t>& dims,
   return result;
 }
 
-TEST(Rehearse, TheFrameComputesAsAnyOther) {
+TEST(WarmUp, TheFrameComputesAsAnyOther) {
   const std::unique_ptr<cpu::Plan> plan = Build(Network());
   const std::unique_ptr<cpu::Frame> frame = Rehearsed(*plan);
   ASSERT_NE(frame, nullptr);
@@ -76,7 +76,7 @@ TEST(Rehearse, TheFrameComputesAsAnyOther) {
   EXPECT_THAT(RunFrame(*frame, {1, 3, 8, 8}, x), testing::Pointwise(testing::FloatNear(1e-3f), expected));
 }
 
-TEST(Rehearse, WhatIsRepackedIsKeptForTheRuns) {
+TEST(WarmUp, WhatIsRepackedIsKeptForTheRuns) {
   const auto network = [] {
     PlanBuilder b;
     const int32_t w = b.Constant({32, 16, 2, 2}, Numbers(32 * 16 * 4));
@@ -93,7 +93,7 @@ TEST(Rehearse, WhatIsRepackedIsKeptForTheRuns) {
 }
 
 // Large results, which it doesn't compute: an activation that oneDNN leaves to us, an element-wise program, attention.
-TEST(Rehearse, WhatItLeavesOutTheRunsCompute) {
+TEST(WarmUp, WhatItLeavesOutTheRunsCompute) {
   const auto network = [] {
     PlanBuilder b;
     const int32_t x = b.Input({1, 16, 24, 24});
@@ -121,7 +121,7 @@ TEST(Rehearse, WhatItLeavesOutTheRunsCompute) {
 }
 
 // What a model declares of a value that no inference knows is believed until a kernel says otherwise.
-TEST(Rehearse, AnOutputThatIsMuchLargerThanDeclaredEndsIt) {
+TEST(WarmUp, AnOutputThatIsMuchLargerThanDeclaredEndsIt) {
   const std::unique_ptr<cpu::Plan> plan = Build(kit::ir::FromText(R"(graph "liar"
 in x: float[1]
 const sizes: int64[1] = [536870912]
@@ -131,21 +131,21 @@ out y
   EXPECT_EQ(Rehearsed(*plan), nullptr);
 }
 
-TEST(Rehearse, APlanWithoutInputsIsNotRehearsed) {
+TEST(WarmUp, APlanWithoutInputsIsNotRehearsed) {
   PlanBuilder b;
   b.Output(b.Node("Neg", 13, {b.Constant({2}, {1, 2})}, {2}));
   EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
 }
 
-TEST(Rehearse, ItEndsWhenTheApplicationHasCancelled) {
+TEST(WarmUp, ItEndsWhenTheApplicationHasCancelled) {
   const std::unique_ptr<cpu::Plan> plan = Build(Network());
   int asked = 0;
-  EXPECT_EQ(cpu::Rehearse(*plan, *FakeHost(), [&] { return ++asked == 2; }), nullptr);
+  EXPECT_EQ(cpu::WarmUp(*plan, *FakeHost(), [&] { return ++asked == 2; }), nullptr);
   EXPECT_EQ(asked, 2);
-  EXPECT_NE(cpu::Rehearse(*plan, *FakeHost(), [] { return false; }), nullptr);
+  EXPECT_NE(cpu::WarmUp(*plan, *FakeHost(), [] { return false; }), nullptr);
 }
 
-TEST(Rehearse, TheMemoryPlanIsKnownAfterwards) {
+TEST(WarmUp, TheMemoryPlanIsKnownAfterwards) {
   const std::unique_ptr<cpu::Plan> plan = Build(Network());
   const cpu::ShapeSignature signature = {EP_KIND_TENSOR, EP_TYPE_FLOAT, 4, 1, 3, 8, 8};
   EXPECT_EQ(plan->FindMemoryPlan(signature), nullptr);
@@ -153,17 +153,17 @@ TEST(Rehearse, TheMemoryPlanIsKnownAfterwards) {
   EXPECT_NE(plan->FindMemoryPlan(signature), nullptr);
 }
 
-TEST(Rehearse, AnOpenBatchIsTakenForOne) {
+TEST(WarmUp, AnOpenBatchIsTakenForOne) {
   const std::unique_ptr<cpu::Plan> plan = Build(Network(-1));
   const std::unique_ptr<cpu::Frame> frame = Rehearsed(*plan);
   ASSERT_NE(frame, nullptr);
   const std::vector<float> x = Numbers(192);
   PlanRunner runner(Network(), false);
   EXPECT_THAT(RunFrame(*frame, {1, 3, 8, 8}, x), testing::Pointwise(testing::FloatNear(1e-3f), runner.Run({x})));
-  EXPECT_FALSE(frame->only_rehearsed());
+  EXPECT_FALSE(frame->is_warmup());
 }
 
-TEST(Rehearse, OtherOpenShapesAreLeftToTheFirstRun) {
+TEST(WarmUp, OtherOpenShapesAreLeftToTheFirstRun) {
   for (const std::vector<int64_t>& dims : std::vector<std::vector<int64_t>>{{1, -1}, {-1, -1}}) {
     PlanBuilder b;
     b.Output(b.Node("Relu", 14, {b.Node("Neg", 13, {b.Input(dims)}, dims)}, dims));
@@ -178,7 +178,7 @@ TEST(Rehearse, OtherOpenShapesAreLeftToTheFirstRun) {
 }
 
 // How many elements there are depends on the data, of which zeros have none.
-TEST(Rehearse, WhatTheFirstRunFindsNotToFitIsLearnedAnew) {
+TEST(WarmUp, WhatTheFirstRunFindsNotToFitIsLearnedAnew) {
   PlanBuilder b;
   const int32_t x = b.Input({-1, 64});
   const int32_t found = b.Node("NonZero", 13, {x}, {2, -1});
@@ -199,7 +199,7 @@ TEST(Rehearse, WhatTheFirstRunFindsNotToFitIsLearnedAnew) {
 }
 
 // Of a shape that only the run tells.
-TEST(Rehearse, MemoryBeyondReasonIsLeftToTheFirstRun) {
+TEST(WarmUp, MemoryBeyondReasonIsLeftToTheFirstRun) {
   PlanBuilder b;
   const int32_t x = b.Input({-1, 1024});
   const int32_t square = b.Node("MatMul", 13, {b.Constant({1 << 19, 1}, Numbers(1 << 19)), x}, {1 << 19, -1});
@@ -209,7 +209,7 @@ TEST(Rehearse, MemoryBeyondReasonIsLeftToTheFirstRun) {
   EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
 }
 
-TEST(Rehearse, TextsAreLeftToTheFirstRun) {
+TEST(WarmUp, TextsAreLeftToTheFirstRun) {
   PlanBuilder b;
   const int32_t x = b.Input({2});
   b.Info(x).type = EP_TYPE_STRING;
@@ -219,7 +219,7 @@ TEST(Rehearse, TextsAreLeftToTheFirstRun) {
   EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
 }
 
-TEST(Rehearse, GiantsAreLeftToTheFirstRun) {
+TEST(WarmUp, GiantsAreLeftToTheFirstRun) {
   PlanBuilder b;
   const int32_t x = b.Input({1 << 20, 1 << 10});
   b.Output(b.Node("Relu", 14, {x}, {1 << 20, 1 << 10}));
@@ -227,20 +227,20 @@ TEST(Rehearse, GiantsAreLeftToTheFirstRun) {
 }
 
 // Declared shapes may say anything: the first run tells what is wrong.
-TEST(Rehearse, WhatFailsIsLeftToTheFirstRun) {
+TEST(WarmUp, WhatFailsIsLeftToTheFirstRun) {
   PlanBuilder b;
   const int32_t x = b.Input({2, 3});
   b.Output(b.Node("MatMul", 13, {x, x}, {2, 3}));
   EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
 }
 
-TEST(Rehearse, AnInputThatIsAnOutputIsLeftToTheFirstRun) {
+TEST(WarmUp, AnInputThatIsAnOutputIsLeftToTheFirstRun) {
   PlanBuilder b;
   b.Output(b.Input({2}));
   EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
 }
 
-TEST(Rehearsal, PrimitivesAreMadeButDoNotRun) {
+TEST(WarmUpScope, PrimitivesAreMadeButDoNotRun) {
   const std::vector<float> from = {1, 2, 3, 4, 5, 6};
   std::vector<float> to(6, -7);
   const int64_t dims[] = {2, 3};
@@ -248,7 +248,7 @@ TEST(Rehearsal, PrimitivesAreMadeButDoNotRun) {
   const cpu::MemoryDesc turned({2, 3}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::ba);
   cpu::ReorderCall call;
   {
-    const cpu::Rehearsal rehearsal;
+    const cpu::WarmUpScope rehearsal;
     call.Run(plain, from.data(), turned, to.data());
   }
   EXPECT_THAT(to, Each(Eq(-7)));
@@ -258,7 +258,7 @@ TEST(Rehearsal, PrimitivesAreMadeButDoNotRun) {
 
 TEST(CompiledKernel, TheFirstStateHasTheRehearsedFrame) {
   cpu::CompiledKernel kernel(Build(Network()));
-  kernel.Rehearse(*FakeHost());
+  kernel.WarmUp(*FakeHost());
   EXPECT_EQ(kernel.MakeState()->size(), 1u);
   EXPECT_EQ(kernel.MakeState()->size(), 0u);
 }
@@ -266,7 +266,7 @@ TEST(CompiledKernel, TheFirstStateHasTheRehearsedFrame) {
 TEST(CompiledKernel, AGuessThatWasWrongGoes) {
   const std::shared_ptr<const cpu::Plan> plan = Build(Network(-1));
   cpu::CompiledKernel kernel(plan);
-  kernel.Rehearse(*FakeHost());
+  kernel.WarmUp(*FakeHost());
   const std::unique_ptr<cpu::FrameSet> frames = kernel.MakeState();
   EXPECT_EQ(frames->size(), 1u);
   const std::vector<float> x = Numbers(3 * 192);

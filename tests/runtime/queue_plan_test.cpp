@@ -1,5 +1,5 @@
 // Who still wants a value: what decides whether a kernel on a device can write over it.
-#include "core/runtime/lane_plan.h"
+#include "core/runtime/queue_plan.h"
 
 #include <gtest/gtest.h>
 
@@ -11,14 +11,14 @@ using core::Value;
 
 // A frame keeps the copy of a constant that a device reads, so a kernel that may write over its input would change what
 // the next run reads.
-TEST(LanePlan, ConstantsAndOutputsAreWantedToTheEndOthersByTheirReaders) {
+TEST(QueuePlan, ConstantsAndOutputsAreWantedToTheEndOthersByTheirReaders) {
   core::PlanTables tables;
   tables.slot_count = 3;
   tables.constants.emplace_back(0, Value::Tensor(DataType::kFloat, std::vector<int64_t>{1}));
   tables.outputs.push_back(1);
   tables.output_names.push_back("y");
   const core::PlanTools tools;
-  const core::LanePlan plan(tables, tools);
+  const core::QueuePlan plan(tables, tools);
   EXPECT_TRUE(plan.IsReadFrom(0, 1000));
   EXPECT_TRUE(plan.IsReadFrom(1, 1000));
   EXPECT_FALSE(plan.IsReadFrom(2, 0));

@@ -1,4 +1,4 @@
-#include "plugins/cpu/exec/rehearse.h"
+#include "plugins/cpu/exec/warm_up.h"
 
 #include <algorithm>
 #include <cstring>
@@ -8,8 +8,8 @@
 #include "epiphyte/ep_run_limits.h"
 #include "epiphyte/kit/memory/heap.hpp"
 #include "epiphyte/kit/shape/dims.hpp"
-#include "plugins/cpu/onednn/rehearsal.h"
 #include "plugins/cpu/onednn/threading.h"
+#include "plugins/cpu/onednn/warm_up_scope.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -28,7 +28,7 @@ Dims ShapeOf(const ir::Value& input) {
 // requests as any other data would. What follows from a guessed dimension is open in the plan: there the first run says
 // what didn't fit.
 bool IsKnown(const Plan& plan) {
-  if (plan.has_late_kernels() || plan.def().inputs.empty()) return false;
+  if (plan.has_deferred_kernels() || plan.def().inputs.empty()) return false;
   const ir::Graph& def = plan.def();
   bool guessed = false;
   for (int32_t input : def.inputs) guessed = guessed || !def.values[static_cast<size_t>(input)].IsStatic();
@@ -174,11 +174,11 @@ class Stage {
 
 }  // namespace
 
-std::unique_ptr<Frame> Rehearse(const Plan& plan, const EpHostInfo& host, const std::function<bool()>& is_cancelled) {
+std::unique_ptr<Frame> WarmUp(const Plan& plan, const EpHostInfo& host, const std::function<bool()>& is_cancelled) {
   if (!IsKnown(plan)) return nullptr;
   try {
     const OneDnnThreads threads(plan.threads());
-    const Rehearsal rehearsal;
+    const WarmUpScope rehearsal;
     Stage stage(plan, host, is_cancelled);
     const kit::Run run = stage.NewRun();
     auto frame = std::make_unique<Frame>(plan, run);

@@ -6,7 +6,7 @@
 
 namespace epiphyte::cpu {
 
-struct Plan::MadeLate {
+struct Plan::DeferredSet {
   std::vector<ArgumentType> inputs;
   std::vector<std::shared_ptr<void>> packed;
   std::unique_ptr<Kernel> kernel;
@@ -63,14 +63,14 @@ class LateKernelInit final : public KernelInit {
 Plan::Plan() = default;
 Plan::~Plan() = default;
 
-std::shared_ptr<const Kernel> Plan::LateKernel(size_t node, std::span<const ArgumentType> inputs) const {
+std::shared_ptr<const Kernel> Plan::DeferredKernel(size_t node, std::span<const ArgumentType> inputs) const {
   // As many as memory plans: types that come and go don't fill the memory, with the weights that their kernels pack.
   constexpr size_t kMost = 16;
-  const auto same = [&](const std::shared_ptr<const MadeLate>& made) {
+  const auto same = [&](const std::shared_ptr<const DeferredSet>& made) {
     return std::equal(inputs.begin(), inputs.end(), made->inputs.begin(), made->inputs.end());
   };
   const std::lock_guard lock(late_mutex_);
-  std::vector<std::shared_ptr<const MadeLate>>& known = late_[node];
+  std::vector<std::shared_ptr<const DeferredSet>>& known = late_[node];
   if (const auto found = std::find_if(known.begin(), known.end(), same); found != known.end()) {
     std::rotate(found, found + 1, known.end());
     return {known.back(), known.back()->kernel.get()};
@@ -83,7 +83,7 @@ std::shared_ptr<const Kernel> Plan::LateKernel(size_t node, std::span<const Argu
   const KernelRegistry::Choice choice =
       registry_->Find(def.domain, def.op_type, def.since_version, inputs, outputs, &why);
   if (choice.entry == nullptr) throw kit::Error(EP_STATUS_INVALID_ARGUMENT, why);
-  auto made = std::make_shared<MadeLate>();
+  auto made = std::make_shared<DeferredSet>();
   made->inputs.assign(inputs.begin(), inputs.end());
   made->kernel = choice.entry->factory(LateKernelInit(*this, def, inputs, &made->packed));
   if (known.size() >= kMost) known.erase(known.begin());

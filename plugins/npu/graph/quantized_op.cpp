@@ -1,4 +1,4 @@
-#include "plugins/npu/graph/work.h"
+#include "plugins/npu/graph/quantized_op.h"
 
 #include <algorithm>
 #include <array>
@@ -34,11 +34,11 @@ constexpr IntegerOperator kIntegerOperators[] = {
 };
 
 // Of bytes, without a scale.
-constexpr std::string_view kMovers[] = {"Concat", "Flatten", "Identity", "MaxPool",   "Reshape",
-                                        "Slice",  "Split",   "Squeeze",  "Transpose", "Unsqueeze"};
+constexpr std::string_view kDataMovementOps[] = {"Concat", "Flatten", "Identity", "MaxPool",   "Reshape",
+                                                 "Slice",  "Split",   "Squeeze",  "Transpose", "Unsqueeze"};
 
 bool IsMover(const ir::Node& node) {
-  return node.domain.empty() && std::ranges::find(kMovers, node.op_type) != std::end(kMovers);
+  return node.domain.empty() && std::ranges::find(kDataMovementOps, node.op_type) != std::end(kDataMovementOps);
 }
 bool IsByte(EpElementType type) { return type == EP_TYPE_INT8 || type == EP_TYPE_UINT8; }
 
@@ -101,7 +101,8 @@ int64_t WeightAxis(const ir::Editor& editor, std::string_view op, int32_t weight
   return op == "Conv" ? 0 : std::max(editor.info(weights).rank - 1, 0);
 }
 
-bool AddOperand(const ir::Editor& editor, Work* work, int32_t numbers, int32_t scale, int32_t zero, std::string* why) {
+bool AddOperand(const ir::Editor& editor, QuantizedOp* work, int32_t numbers, int32_t scale, int32_t zero,
+                std::string* why) {
   if (numbers < 0) {
     *why = "an input of it is left out";
     return false;
@@ -112,10 +113,10 @@ bool AddOperand(const ir::Editor& editor, Work* work, int32_t numbers, int32_t s
   return true;
 }
 
-std::optional<Work> WorkOfIntegers(const ir::Editor& editor, const IntegerOperator& found, int32_t n,
-                                   std::string* why) {
+std::optional<QuantizedOp> FromQLinear(const ir::Editor& editor, const IntegerOperator& found, int32_t n,
+                                       std::string* why) {
   const ir::Node& node = editor.node(n);
-  Work work;
+  QuantizedOp work;
   work.op = found.op;
   work.version = found.domain.empty() ? 11 : 1;
   work.node = n;
@@ -137,9 +138,9 @@ std::optional<Work> WorkOfIntegers(const ir::Editor& editor, const IntegerOperat
 }
 
 // com.microsoft's: y's scale and zero point, then three inputs for each of what is joined.
-std::optional<Work> WorkOfConcat(const ir::Editor& editor, int32_t n, std::string* why) {
+std::optional<QuantizedOp> OpOfConcat(const ir::Editor& editor, int32_t n, std::string* why) {
   const ir::Node& node = editor.node(n);
-  Work work;
+  QuantizedOp work;
   work.op = "Concat";
   work.version = 13;
   work.node = n;
@@ -153,9 +154,9 @@ std::optional<Work> WorkOfConcat(const ir::Editor& editor, int32_t n, std::strin
 }
 
 // ConvInteger and MatMulInteger: sums as they are.
-std::optional<Work> WorkOfSums(const ir::Editor& editor, int32_t n, std::string* why) {
+std::optional<QuantizedOp> OpOfSums(const ir::Editor& editor, int32_t n, std::string* why) {
   const ir::Node& node = editor.node(n);
-  Work work;
+  QuantizedOp work;
   work.op = node.op_type == "ConvInteger" ? "Conv" : "MatMul";
   work.version = 11;
   work.node = n;
@@ -167,9 +168,9 @@ std::optional<Work> WorkOfSums(const ir::Editor& editor, int32_t n, std::string*
   return work;
 }
 
-std::optional<Work> WorkOfMove(const ir::Editor& editor, const Meanings& meanings, int32_t n, std::string* why) {
+std::optional<QuantizedOp> OpOfMove(const ir::Editor& editor, const Meanings& meanings, int32_t n, std::string* why) {
   const ir::Node& node = editor.node(n);
-  Work work;
+  QuantizedOp work;
   work.op = node.op_type;
   work.version = node.since_version;
   work.node = n;
@@ -192,7 +193,7 @@ std::optional<Work> WorkOfMove(const ir::Editor& editor, const Meanings& meaning
   return work;
 }
 
-std::vector<Work> WorksOfDequantize(const ir::Editor& editor, int32_t n, std::string* why) {
+std::vector<QuantizedOp> OpsOfDequantize(const ir::Editor& editor, int32_t n, std::string* why) {
   const ir::Node& node = editor.node(n);
   const std::vector<int32_t>& readers = editor.Readers(node.outputs[0]);
   const bool all_quantise =
@@ -201,11 +202,11 @@ std::vector<Work> WorksOfDequantize(const ir::Editor& editor, int32_t n, std::st
       });
   if (!all_quantise) return {};
   auto x = qdq::ReadQuantization(editor.graph(), node, why);
-  std::vector<Work> works;
+  std::vector<QuantizedOp> works;
   for (const int32_t reader : readers) {
     auto y = x ? qdq::ReadQuantization(editor.graph(), editor.node(reader), why) : std::nullopt;
     if (!y) return {};
-    Work work;
+    QuantizedOp work;
     work.op = "Rescale";
     work.node = reader;
     work.nodes = {n, reader};
@@ -218,9 +219,9 @@ std::vector<Work> WorksOfDequantize(const ir::Editor& editor, int32_t n, std::st
 
 }  // namespace
 
-Work WorkOfUnit(const ir::Editor& editor, const qdq::Unit& unit) {
+QuantizedOp OpOfUnit(const ir::Editor& editor, const qdq::Unit& unit) {
   const ir::Node& node = editor.node(unit.target);
-  Work work;
+  QuantizedOp work;
   work.op = node.op_type;
   work.version = node.since_version;
   work.node = unit.target;
@@ -267,7 +268,7 @@ Meanings::Meanings(const ir::Editor& editor) : of_value_(editor.graph().values.s
       }
       for (const IntegerOperator& known : kIntegerOperators) {
         if (node.op_type != known.op_type || node.domain != known.domain) continue;
-        const std::optional<Work> work = WorkOfIntegers(editor, known, n, &unused);
+        const std::optional<QuantizedOp> work = FromQLinear(editor, known, n, &unused);
         if (!work) continue;
         for (const Operand& operand : makers ? work->outputs : work->inputs)
           if (operand.quantization) take(operand.value, operand.quantization);
@@ -293,23 +294,23 @@ Meanings::Meanings(const ir::Editor& editor) : of_value_(editor.graph().values.s
   for (int32_t n = editor.node_count(); n-- > 0;) spread(n);
 }
 
-std::vector<Work> WorksOfNode(const ir::Editor& editor, const Meanings& meanings, int32_t n, std::string* why) {
+std::vector<QuantizedOp> OpsOfNode(const ir::Editor& editor, const Meanings& meanings, int32_t n, std::string* why) {
   const ir::Node& node = editor.node(n);
-  std::optional<Work> work;
+  std::optional<QuantizedOp> work;
   if (node.outputs.empty() || !node.HasOutput(0) || !node.HasInput(0)) return {};
-  if (qdq::IsDequantize(node)) return WorksOfDequantize(editor, n, why);
+  if (qdq::IsDequantize(node)) return OpsOfDequantize(editor, n, why);
   if (node.domain == kMicrosoft && node.op_type == "QLinearConcat") {
-    work = WorkOfConcat(editor, n, why);
+    work = OpOfConcat(editor, n, why);
   } else if (node.Is("ConvInteger") || node.Is("MatMulInteger")) {
-    work = WorkOfSums(editor, n, why);
+    work = OpOfSums(editor, n, why);
   } else if (IsMover(node) && IsByte(editor.info(node.inputs[0]).type)) {
-    work = WorkOfMove(editor, meanings, n, why);
+    work = OpOfMove(editor, meanings, n, why);
   } else {
     for (const IntegerOperator& known : kIntegerOperators)
-      if (node.op_type == known.op_type && node.domain == known.domain) work = WorkOfIntegers(editor, known, n, why);
+      if (node.op_type == known.op_type && node.domain == known.domain) work = FromQLinear(editor, known, n, why);
   }
   if (!work) return {};
-  std::vector<Work> works;
+  std::vector<QuantizedOp> works;
   works.push_back(std::move(*work));
   return works;
 }

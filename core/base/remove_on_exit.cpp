@@ -1,4 +1,4 @@
-#include "core/base/unfinished.h"
+#include "core/base/remove_on_exit.h"
 
 #include <mutex>
 #include <system_error>
@@ -9,7 +9,7 @@ namespace epiphyte::core {
 namespace {
 
 constinit std::mutex g_mutex;
-constinit Unfinished* g_first = nullptr;
+constinit RemoveOnExit* g_first = nullptr;
 constinit bool g_ending = false;
 
 void RefuseAtEnd() {
@@ -18,8 +18,8 @@ void RefuseAtEnd() {
 
 }  // namespace
 
-void Unfinished::Make(const std::filesystem::path& path, const std::function<void()>& make) {
-  Forget();
+void RemoveOnExit::Make(const std::filesystem::path& path, const std::function<void()>& make) {
+  Release();
   std::filesystem::path copy = path;
   const std::lock_guard lock(g_mutex);
   RefuseAtEnd();
@@ -30,7 +30,7 @@ void Unfinished::Make(const std::filesystem::path& path, const std::function<voi
   g_first = this;
 }
 
-void Unfinished::Forget() noexcept {
+void RemoveOnExit::Release() noexcept {
   if (path_.empty()) return;
   const std::lock_guard lock(g_mutex);
   if (next_ != nullptr) next_->previous_ = previous_;
@@ -39,16 +39,16 @@ void Unfinished::Forget() noexcept {
   path_.clear();
 }
 
-void Unfinished::Undisturbed(const std::function<void()>& step) {
+void RemoveOnExit::CommitUninterrupted(const std::function<void()>& step) {
   const std::lock_guard lock(g_mutex);
   RefuseAtEnd();
   step();
 }
 
-void Unfinished::RemoveAll() noexcept {
+void RemoveOnExit::RemoveAll() noexcept {
   const std::lock_guard lock(g_mutex);
   g_ending = true;
-  for (const Unfinished* item = g_first; item != nullptr; item = item->next_) {
+  for (const RemoveOnExit* item = g_first; item != nullptr; item = item->next_) {
     try {
       std::error_code ignored;
       std::filesystem::remove_all(item->path_, ignored);

@@ -1,6 +1,6 @@
-// OneDnnAlone: oneDNN's work that is done before another thread would have begun.
+// ScopedSingleThread: runs oneDNN on the calling thread alone, for work that is shorter than waking another thread.
 //
-//   const OneDnnAlone scope(IsSmallProduct(rows * n, k));
+//   const ScopedSingleThread scope(IsSmallProduct(rows * n, k));
 //   call.Reset(dnnl::matmul(MakeDesc()), …);  // runs on one thread, each time
 #pragma once
 
@@ -19,24 +19,24 @@ inline bool IsSmallProduct(int64_t results, int64_t terms) {
 // The same of a copy.
 inline bool IsSmallCopy(uint64_t bytes) { return bytes < (uint64_t{1} << 16); }
 
-// While it lives, oneDNN calls of this thread use this thread alone, and primitives that are made run so.
-class OneDnnAlone {
+// During its lifetime, oneDNN calls of this thread use this thread alone. Primitives that are created in it do so, too.
+class ScopedSingleThread {
  public:
-  // `alone` false: all stays as it is.
-  explicit OneDnnAlone(bool alone) : alone_(alone), on_before_(on_) {
+  // Does nothing when `alone` is false.
+  explicit ScopedSingleThread(bool alone) : alone_(alone), on_before_(on_) {
     if (!alone_) return;
     team_before_ = EpiphyteOmpSetTeam({});
     on_ = true;
   }
-  ~OneDnnAlone() {
+  ~ScopedSingleThread() {
     if (!alone_) return;
     EpiphyteOmpSetTeam(team_before_);
     on_ = on_before_;
   }
-  OneDnnAlone(const OneDnnAlone&) = delete;
-  OneDnnAlone& operator=(const OneDnnAlone&) = delete;
+  ScopedSingleThread(const ScopedSingleThread&) = delete;
+  ScopedSingleThread& operator=(const ScopedSingleThread&) = delete;
 
-  static bool On() { return on_; }
+  static bool IsActive() { return on_; }
 
  private:
   // Its memory comes with the thread: the C library ends the process when it has none at the first use.

@@ -1,9 +1,9 @@
-// Rehearsal: oneDNN's primitives are made, but don't run.
+// WarmUpScope: oneDNN's primitives are made, but don't run.
 //
 //   {
-//     const Rehearsal rehearsal;
+//     const WarmUpScope rehearsal;
 //     call.Run(context);  // what it would have written is what was there
-//     const Rehearsal none(false);
+//     const WarmUpScope none(false);
 //     Reorder(…);         // runs all the same: what it makes is kept for the performance
 //   }
 #pragma once
@@ -13,14 +13,14 @@
 namespace epiphyte::cpu {
 
 // Of the thread that made it, while it lives. On the stack.
-class Rehearsal {
+class WarmUpScope {
  public:
-  explicit Rehearsal(bool on = true) : before_(on_) { on_ = on; }
-  ~Rehearsal() { on_ = before_; }
-  Rehearsal(const Rehearsal&) = delete;
-  Rehearsal& operator=(const Rehearsal&) = delete;
+  explicit WarmUpScope(bool on = true) : before_(on_) { on_ = on; }
+  ~WarmUpScope() { on_ = before_; }
+  WarmUpScope(const WarmUpScope&) = delete;
+  WarmUpScope& operator=(const WarmUpScope&) = delete;
 
-  static bool On() { return on_; }
+  static bool IsActive() { return on_; }
   // In a rehearsal, what gives so many floats that they say nothing of any shape isn't computed, either: memory that
   // only the runs write to is better not read before, as its pages then cost a message to every other CPU.
   static bool LeavesOut(int64_t floats) { return on_ && floats > kMostComputed; }

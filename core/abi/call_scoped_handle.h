@@ -1,13 +1,13 @@
-// OpenCall: the objects that a plugin may use while one call into it lasts (a sink, the values of a run).
+// CallScopedHandle: the objects that a plugin may use while one call into it lasts (a sink, the values of a run).
 //
 // The plugin gets a number instead of an address, and what it passes back is looked up among the calls that this thread
 // is in, never followed: a foreign handle, one of a call that has ended, and one that is used on another thread are all
 // not found. No number is given out twice.
 //
-//   OpenCall<EpCapabilitySink> open(&sink);            // as long as the call
+//   CallScopedHandle<EpCapabilitySink> open(&sink);            // as long as the call
 //   plugin->GetCapability(provider, graph, open.handle());
 //   …
-//   EpCapabilitySink* sink = OpenCall<EpCapabilitySink>::Find(handle);      // null: refuse it
+//   EpCapabilitySink* sink = CallScopedHandle<EpCapabilitySink>::Find(handle);      // null: refuse it
 #pragma once
 
 #include <atomic>
@@ -16,25 +16,25 @@
 namespace epiphyte::core {
 
 template <typename Object>
-class OpenCall {
+class CallScopedHandle {
  public:
-  explicit OpenCall(Object* object) : object_(object), outer_(innermost_) { innermost_ = this; }
+  explicit CallScopedHandle(Object* object) : object_(object), outer_(innermost_) { innermost_ = this; }
   // Not always the innermost: a plugin may use what an outer call gave it inside of an inner one, and some objects are
   // opened at their first use.
-  ~OpenCall() {
-    OpenCall** at = &innermost_;
+  ~CallScopedHandle() {
+    CallScopedHandle** at = &innermost_;
     while (*at != this) at = &(*at)->outer_;
     *at = outer_;
   }
-  OpenCall(const OpenCall&) = delete;
-  OpenCall& operator=(const OpenCall&) = delete;
+  CallScopedHandle(const CallScopedHandle&) = delete;
+  CallScopedHandle& operator=(const CallScopedHandle&) = delete;
 
   // Odd, as no address of an object is.
   Object* handle() const { return reinterpret_cast<Object*>(2 * number_ + 1); }
 
   // Null when `handle` is none that is open on this thread.
   static Object* Find(const Object* handle) {
-    for (const OpenCall* call = innermost_; call != nullptr; call = call->outer_) {
+    for (const CallScopedHandle* call = innermost_; call != nullptr; call = call->outer_) {
       if (call->handle() == handle) return call->object_;
     }
     return nullptr;
@@ -42,7 +42,7 @@ class OpenCall {
   // The innermost one that `matches`.
   template <typename Matches>
   static Object* FindIf(Matches matches) {
-    for (const OpenCall* call = innermost_; call != nullptr; call = call->outer_) {
+    for (const CallScopedHandle* call = innermost_; call != nullptr; call = call->outer_) {
       if (matches(*call->object_)) return call->object_;
     }
     return nullptr;
@@ -50,11 +50,11 @@ class OpenCall {
 
  private:
   // A plugin may be inside several calls on one thread: an adapter opens sessions of its own in them.
-  static inline thread_local OpenCall* innermost_ = nullptr;
+  static inline thread_local CallScopedHandle* innermost_ = nullptr;
   static inline std::atomic<uintptr_t> last_number_{0};
   const uintptr_t number_ = last_number_.fetch_add(1, std::memory_order_relaxed);
   Object* object_;
-  OpenCall* outer_;
+  CallScopedHandle* outer_;
 };
 
 }  // namespace epiphyte::core

@@ -1,7 +1,7 @@
-// Lane plan: which steps of a plan go to which device, and where the values between them are best made.
+// DeviceQueue plan: which steps of a plan go to which device, and where the values between them are best made.
 //
-// A lane is a device on which kernels of the plan run. Each run has one stream for it, so what is submitted to a lane
-// is done in order; lanes wait for each other only where values pass between them.
+// A queue is a device on which kernels of the plan run. Each run has one stream for it, so what is submitted to a queue
+// is done in order; queues wait for each other only where values pass between them.
 //
 // A value's place is decided here, once: device memory when every consumer on that device takes it there, host memory
 // when producer and consumers share that, else where the fewest copies are left. What an application binds comes first.
@@ -13,17 +13,17 @@
 #include <memory>
 #include <vector>
 
-#include "core/base/spare.h"
+#include "core/base/object_pool.h"
 #include "core/device/device_stream.h"
 #include "core/device/devices.h"
-#include "core/runtime/lane_frame.h"
 #include "core/runtime/plan_steps.h"
+#include "core/runtime/queue_frame.h"
 
 namespace epiphyte::core {
 
-inline constexpr uint32_t kHostLane = UINT32_MAX;  // a step that runs on the host
+inline constexpr uint32_t kHostQueue = UINT32_MAX;  // a step that runs on the host
 
-// A memory of a lane's device, or the host's.
+// A memory of a queue's device, or the host's.
 struct Place {
   static constexpr uint32_t kHost = UINT32_MAX;
   uint32_t memory = kHost;
@@ -33,24 +33,24 @@ struct Place {
   bool In(uint32_t set) const { return (set & (on_host() ? EP_MEMORIES_HOST : EP_MEMORIES_HOST << (memory + 1))) != 0; }
 };
 
-class LanePlan {
+class QueuePlan {
  public:
   // `tables` outlives it. Throws EP_FAIL when a kernel is on a device that its plugin doesn't have.
-  LanePlan(const PlanTables& tables, const PlanTools& tools);
-  LanePlan(const LanePlan&) = delete;
-  LanePlan& operator=(const LanePlan&) = delete;
+  QueuePlan(const PlanTables& tables, const PlanTools& tools);
+  QueuePlan(const QueuePlan&) = delete;
+  QueuePlan& operator=(const QueuePlan&) = delete;
 
   const PlanTables& tables() const { return tables_; }
   const PlanTools& tools() const { return tools_; }
-  size_t lane_count() const { return lanes_.size(); }
-  PluginDevice& device(uint32_t lane) const { return *lanes_[lane]->device; }
-  uint32_t LaneOf(size_t step) const { return step_lanes_[step]; }
-  // The lane of a device; kHostLane when no step runs there.
-  uint32_t LaneOf(const LoadedPlugin& plugin, uint32_t device) const;
+  size_t queue_count() const { return queues_.size(); }
+  PluginDevice& device(uint32_t queue) const { return *queues_[queue]->device; }
+  uint32_t QueueOf(size_t step) const { return step_lanes_[step]; }
+  // The queue of a device; kHostQueue when no step runs there.
+  uint32_t QueueOf(const LoadedPlugin& plugin, uint32_t device) const;
   // Where an output is best made: `slot_place` counts as PlanTables::slots does.
   Place PlaceOf(size_t slot_place) const { return places_[slot_place]; }
   // Where an input that is elsewhere is copied to, for a kernel that named `set`.
-  Place BestOf(uint32_t lane, uint32_t set) const;
+  Place BestOf(uint32_t queue, uint32_t set) const;
   // Whether a step from `step` on reads a slot, or it is an output, or a constant: frames keep those, and their copies,
   // for later runs.
   bool IsReadFrom(uint32_t slot, size_t step) const {
@@ -60,27 +60,27 @@ class LanePlan {
 
   // Throws DEVICE_RESET when a device was lost in an earlier run.
   void RequireNoLoss() const;
-  void NoteLoss(uint32_t lane) const { lanes_[lane]->lost.store(true, std::memory_order_release); }
+  void NoteLoss(uint32_t queue) const { queues_[queue]->lost.store(true, std::memory_order_release); }
 
-  // With streams for all lanes. Throws what making a stream gives.
-  std::unique_ptr<LaneFrame> TakeFrame() const;
+  // With streams for all queues. Throws what making a stream gives.
+  std::unique_ptr<QueueFrame> TakeFrame() const;
   // Of a run that went well.
-  void GiveFrame(std::unique_ptr<LaneFrame> frame) const;
+  void GiveFrame(std::unique_ptr<QueueFrame> frame) const;
 
  private:
-  struct Lane {
+  struct DeviceQueue {
     PluginDevice* device = nullptr;
     mutable std::atomic<bool> lost{false};
   };
 
-  uint32_t AddLane(const PlanStep& step, Devices& devices);
-  void CheckMemories(const PlanStep& step, uint32_t lane) const;
+  uint32_t AddQueue(const PlanStep& step, Devices& devices);
+  void CheckMemories(const PlanStep& step, uint32_t queue) const;
   void PlaceOutputs();
-  Place ChoosePlace(const PlanStep& step, uint32_t lane, uint32_t output, uint32_t slot) const;
+  Place ChoosePlace(const PlanStep& step, uint32_t queue, uint32_t output, uint32_t slot) const;
 
   const PlanTables& tables_;
   const PlanTools& tools_;
-  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::vector<std::unique_ptr<DeviceQueue>> queues_;
   std::vector<uint32_t> step_lanes_;
   std::vector<Place> places_;
   struct Reader {
@@ -90,7 +90,7 @@ class LanePlan {
   std::vector<std::vector<Reader>> readers_;  // by slot
   std::vector<bool> is_output_;               // by slot
   std::vector<bool> is_constant_;             // by slot
-  mutable Spares<LaneFrame> frames_;
+  mutable ObjectPool<QueueFrame> frames_;
 };
 
 }  // namespace epiphyte::core

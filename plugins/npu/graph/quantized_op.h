@@ -1,6 +1,6 @@
-// Work: one operator on quantised numbers, whichever of ONNX's spellings says it. A QDQ unit, QLinearConv, ConvInteger,
-// a DequantizeLinear with QuantizeLinear nodes behind it and a MaxPool of int8 all become a Work, and one table
-// (lower.h) makes operators of nsdk.h of these.
+// QuantizedOp: one operator on quantised numbers, whichever of ONNX's spellings says it. A QDQ unit, QLinearConv,
+// ConvInteger, a DequantizeLinear with QuantizeLinear nodes behind it and a MaxPool of int8 all become a QuantizedOp,
+// and one table (lower.h) makes operators of nsdk.h of these.
 //
 // QDQ units are taken as they are found (kit/qdq), not as the integer operators that kit::fuse::FuseQuantized makes of
 // them: those are a CPU's (products with their zero points, programs of element-wise operators), they lack Softmax,
@@ -31,7 +31,7 @@ struct Operand {
   std::optional<qdq::Quantization> quantization;
 };
 
-struct Work {
+struct QuantizedOp {
   std::string_view op;                   // "Conv": the float operator that it computes; "Rescale" where there is none
   int64_t version = 1;                   // of that
   int32_t node = -1;                     // has its attributes
@@ -41,7 +41,7 @@ struct Work {
 };
 
 // `unit` is one of FindUnits.
-Work WorkOfUnit(const ir::Editor& editor, const qdq::Unit& unit);
+QuantizedOp OpOfUnit(const ir::Editor& editor, const qdq::Unit& unit);
 
 // What values that hold stored numbers mean, as the nodes around them say; operators that only move bytes say what
 // their inputs do, or what others make of their outputs.
@@ -60,8 +60,8 @@ class Meanings {
 
 // What a node computes without DequantizeLinear and QuantizeLinear around it: QLinearConv, QLinearMatMul and those of
 // com.microsoft, ConvInteger, MatMulInteger; operators that move bytes; and a DequantizeLinear that QuantizeLinear
-// nodes alone read: a Work for each of these. None, and `why`, where something is missing; none and no `why` for all
-// others.
-std::vector<Work> WorksOfNode(const ir::Editor& editor, const Meanings& meanings, int32_t node, std::string* why);
+// nodes alone read: a QuantizedOp for each of these. None, and `why`, where something is missing; none and no `why` for
+// all others.
+std::vector<QuantizedOp> OpsOfNode(const ir::Editor& editor, const Meanings& meanings, int32_t node, std::string* why);
 
 }  // namespace epiphyte::npu

@@ -1,4 +1,4 @@
-#include "core/transform/forgotten_types.h"
+#include "core/transform/invalidated_types.h"
 
 #include <algorithm>
 
@@ -12,8 +12,8 @@ using Types = std::vector<std::pair<ValueDef*, TypePtr>>;
 
 class Forgetter {
  public:
-  Forgetter(const std::unordered_set<const Node*>& changed, const OperatorSchemas* schemas, Types* forgotten)
-      : changed_(changed), schemas_(schemas), forgotten_(forgotten) {}
+  Forgetter(const std::unordered_set<const Node*>& changed, const OperatorSchemas* schemas, Types* invalidated)
+      : changed_(changed), schemas_(schemas), forgotten_(invalidated) {}
 
   // Returns whether an output of the graph is affected.
   bool Walk(Graph& graph) {
@@ -68,12 +68,12 @@ class Forgetter {
 }  // namespace
 
 // Addresses of nodes that are gone may belong to others by now; those lose types that are then inferred again.
-ForgottenTypes::ForgottenTypes(Graph& graph, const std::unordered_set<const Node*>& changed,
-                               const OperatorSchemas* schemas) {
+InvalidatedTypes::InvalidatedTypes(Graph& graph, const std::unordered_set<const Node*>& changed,
+                                   const OperatorSchemas* schemas) {
   if (!changed.empty()) Forgetter(changed, schemas, &types_).Walk(graph);
 }
 
-void ForgottenTypes::Recall() const {
+void InvalidatedTypes::Restore() const {
   for (const auto& [value, type] : types_) {
     const bool is_known = value->type() != nullptr && value->type()->kind() != EP_KIND_UNKNOWN;
     if (!is_known) value->set_type(WithoutShape(type));

@@ -1,4 +1,4 @@
-#include "core/runtime/lane_run.h"
+#include "core/runtime/queue_run.h"
 
 #include <algorithm>
 
@@ -14,9 +14,9 @@ bool CanBeOnDevice(const Value& value) { return value.IsTensor() && value.type()
 }  // namespace
 
 // Where the outputs of the running step go.
-class LaneRun::StepOutputs : public OutputMaker {
+class QueueRun::StepOutputs : public OutputMaker {
  public:
-  StepOutputs(LaneRun& run, size_t step, uint32_t lane) : run_(run), step_(step), lane_(lane) {}
+  StepOutputs(QueueRun& run, size_t step, uint32_t queue) : run_(run), step_(step), queue_(queue) {}
 
   ValuePtr MakeOnHost(uint32_t index, DataType type, std::span<const int64_t> dims) override {
     if (const OutputBinding* binding = BindingOf(index); binding != nullptr && binding->value) {
@@ -34,15 +34,15 @@ class LaneRun::StepOutputs : public OutputMaker {
     } else if (ValuePtr over = OverInput(index, type, dims, binding)) {
       return over;
     }
-    return run_.lanes_.Make(lane_, PlaceOf(index, binding), type, dims, step().name);
+    return run_.queues_.Make(queue_, PlaceOf(index, binding), type, dims, step().name);
   }
 
   ValuePtr Adopt(uint32_t index, DataType type, std::span<const int64_t> dims, uint32_t memory, EpBuffer* buffer,
                  uint64_t size, uint64_t offset) override {
-    const auto& memories = run_.plan_.device(lane_).memories();
+    const auto& memories = run_.plan_.device(queue_).memories();
     if (memory >= memories.size()) {
       Fail(StatusCode::kInvalidArgument, "output {} is in memory {}, but device '{}' has {}", index, memory,
-           run_.plan_.device(lane_).name(), memories.size());
+           run_.plan_.device(queue_).name(), memories.size());
     }
     return Value::OnDevice(type, dims, memories[memory]->Adopt(buffer, size, offset, run_.plan_.tools().account));
   }
@@ -51,7 +51,7 @@ class LaneRun::StepOutputs : public OutputMaker {
   const PlanStep& step() const { return run_.tables_.steps[step_]; }
   const OutputBinding* BindingOf(uint32_t index) const { return run_.bound_.Of(run_.tables_.OutputsOf(step())[index]); }
   bool IsWritable(const OutputBinding& binding, uint32_t index) const {
-    return run_.bound_.IsWritable(binding, step_, lane_, index, run_.frame_.used);
+    return run_.bound_.IsWritable(binding, step_, queue_, index, run_.frame_.used);
   }
   static bool Fits(const Value& value, DataType type, std::span<const int64_t> dims) {
     return value.IsTensor() && value.type() == type && std::ranges::equal(value.dims(), dims);
@@ -61,8 +61,8 @@ class LaneRun::StepOutputs : public OutputMaker {
     if (binding != nullptr) {
       // The memory of the bound value, too: one that can't be written in place is copied on the device then.
       const DeviceMemory* wanted = binding->memory.get();
-      if (binding->value && binding->value->IsOnDevice()) wanted = PieceOf(*binding->value)->home().get();
-      const PluginDevice& device = run_.plan_.device(lane_);
+      if (binding->value && binding->value->IsOnDevice()) wanted = PieceOf(*binding->value)->pool().get();
+      const PluginDevice& device = run_.plan_.device(queue_);
       const uint32_t set = step().kernel->places().OfOutput(index);
       for (const auto& memory : device.memories()) {
         if (memory.get() == wanted && Place{memory->number()}.In(set)) return {memory->number()};
@@ -80,55 +80,55 @@ class LaneRun::StepOutputs : public OutputMaker {
     const uint32_t slot = inputs[input];
     if (slot == kNoSlot || run_.plan_.IsReadFrom(slot, step_ + 1)) return nullptr;
     if (std::count(inputs.begin(), inputs.end(), slot) != 1) return nullptr;
-    const LaneValue* given = run_.frame_.used[input];
+    const TrackedValue* given = run_.frame_.used[input];
     if (given == nullptr || !given->value || !given->value->IsOnDevice()) return nullptr;
     const Value& value = *given->value;
     // Applications keep their inputs; another output may be over the same input.
     if (!value.IsUnique() || value.storage().use_count() != 1) return nullptr;
-    if (run_.lanes_.IsUsedElsewhere(*given, lane_)) return nullptr;
+    if (run_.queues_.IsUsedElsewhere(*given, queue_)) return nullptr;
     if (DataTypeBytes(type, ElementCount(dims.data(), dims.size())) != value.byte_size()) return nullptr;
-    const PluginDevice& device = run_.plan_.device(lane_);
+    const PluginDevice& device = run_.plan_.device(queue_);
     if (!IsWithin(value, &device, step().kernel->places().OfOutput(index))) return nullptr;
-    if (binding != nullptr && PieceOf(value)->home() != binding->memory) return nullptr;
+    if (binding != nullptr && PieceOf(value)->pool() != binding->memory) return nullptr;
     return Value::OnDevice(type, dims, value.storage());
   }
 
-  LaneRun& run_;
+  QueueRun& run_;
   size_t step_;
-  uint32_t lane_;
+  uint32_t queue_;
 };
 
-LaneRun::LaneRun(const LanePlan& plan, LaneFrame& frame, RunState& run, const RunBindings* bindings)
+QueueRun::QueueRun(const QueuePlan& plan, QueueFrame& frame, RunState& run, const RunBindings* bindings)
     : plan_(plan),
       tables_(plan.tables()),
       frame_(frame),
       run_(run),
       bindings_(bindings),
-      lanes_(plan, frame, run),
-      bound_(plan, frame, lanes_, bindings) {}
+      queues_(plan, frame, run),
+      bound_(plan, frame, queues_, bindings) {}
 
-void LaneRun::Run(std::span<Value* const> inputs, std::span<Value* const> outer, std::span<ValuePtr> outputs) {
+void QueueRun::Run(std::span<Value* const> inputs, std::span<Value* const> outer, std::span<ValuePtr> outputs) {
   try {
     bound_.Check();
     RunSteps(inputs, outer, outputs);
   } catch (const Error& error) {
     if (error.code() == StatusCode::kDeviceReset) NoteLosses();
-    lanes_.Abandon();
+    queues_.Abandon();
     throw;
   } catch (...) {
-    lanes_.Abandon();
+    queues_.Abandon();
     throw;
   }
 }
 
-void LaneRun::NoteLosses() {
-  if (running_lane_ != kHostLane) plan_.NoteLoss(running_lane_);
-  for (uint32_t lane = 0; lane < lanes_.count(); ++lane) {
-    if (lanes_[lane].stream->failed()) plan_.NoteLoss(lane);
+void QueueRun::NoteLosses() {
+  if (running_queue_ != kHostQueue) plan_.NoteLoss(running_queue_);
+  for (uint32_t queue = 0; queue < queues_.count(); ++queue) {
+    if (queues_[queue].stream->failed()) plan_.NoteLoss(queue);
   }
 }
 
-void LaneRun::RunSteps(std::span<Value* const> inputs, std::span<Value* const> outer, std::span<ValuePtr> outputs) {
+void QueueRun::RunSteps(std::span<Value* const> inputs, std::span<Value* const> outer, std::span<ValuePtr> outputs) {
   for (size_t i = 0; i < inputs.size(); ++i) frame_.slots[tables_.inputs[i]].value = ValuePtr::Share(inputs[i]);
   for (size_t i = 0; i < outer.size(); ++i) frame_.slots[tables_.outer[i]].value = ValuePtr::Share(outer[i]);
   for (size_t i = 0; i < tables_.steps.size(); ++i) RunStep(i);
@@ -136,98 +136,98 @@ void LaneRun::RunSteps(std::span<Value* const> inputs, std::span<Value* const> o
   Finish(outputs);
 }
 
-void LaneRun::RunStep(size_t index) {
+void QueueRun::RunStep(size_t index) {
   run_.CheckStop();
   const PlanStep& step = tables_.steps[index];
-  const uint32_t lane = plan_.LaneOf(index);
+  const uint32_t queue = plan_.QueueOf(index);
   {
     const Profiler::Span span(plan_.tools().profiler, step.kernel ? "partition" : "control flow", step.name,
                               run_.tag());
-    if (lane == kHostLane) {
+    if (queue == kHostQueue) {
       RunOnHost(index);
     } else {
-      RunOnLane(index, lane);
+      RunOnQueue(index, queue);
     }
   }
-  TakeResults(index, lane);
-  for (const uint32_t slot : tables_.ReleasesOf(step)) lanes_.Drop(frame_.slots[slot]);
+  TakeResults(index, queue);
+  for (const uint32_t slot : tables_.ReleasesOf(step)) queues_.Drop(frame_.slots[slot]);
 }
 
-void LaneRun::RunOnHost(size_t index) {
+void QueueRun::RunOnHost(size_t index) {
   const PlanStep& step = tables_.steps[index];
   frame_.used.clear();
   for (const uint32_t slot : tables_.InputsOf(step)) {
     frame_.used.push_back(slot == kNoSlot || !frame_.slots[slot].value ? nullptr : &frame_.slots[slot]);
   }
-  lanes_.BringToHost(frame_.used);
+  queues_.CopyToHost(frame_.used);
   frame_.arguments.clear();
-  for (LaneValue*& value : frame_.used) {
+  for (TrackedValue*& value : frame_.used) {
     if (value != nullptr) {
-      value = &lanes_.OnHost(*value);
-      lanes_.AwaitWritten(*value);
+      value = &queues_.OnHost(*value);
+      queues_.WaitForWriter(*value);
     }
     frame_.arguments.push_back(value == nullptr ? nullptr : value->value.get());
   }
   const std::span<ValuePtr> results(frame_.results.data(), step.output_count);
   if (step.control_flow) return step.control_flow->Run(frame_.arguments, results, run_);
-  StepOutputs outputs(*this, index, kHostLane);
+  StepOutputs outputs(*this, index, kHostQueue);
   Submission submission;
   submission.outputs = &outputs;
-  submission.binding = BindingOf(index, kHostLane);
+  submission.binding = BindingOf(index, kHostQueue);
   step.kernel->Execute(frame_.arguments, results, &run_, bindings_ == nullptr ? nullptr : &submission);
 }
 
 // Where the kernel can read it: the value itself, or a copy, which `batch` is to fill.
-LaneValue* LaneRun::BringInput(size_t index, uint32_t lane, size_t input, std::vector<EpCopy>* batch) {
+TrackedValue* QueueRun::BringInput(size_t index, uint32_t queue, size_t input, std::vector<EpCopy>* batch) {
   const PlanStep& step = tables_.steps[index];
   const uint32_t slot = tables_.InputsOf(step)[input];
   if (slot == kNoSlot || !frame_.slots[slot].value) return nullptr;
-  LaneValue& value = frame_.slots[slot];
+  TrackedValue& value = frame_.slots[slot];
   const uint32_t set = step.kernel->places().OfInput(input);
   // What the host reads while it executes: the views of other values, and host memory.
-  const auto on_host = [&]() -> LaneValue* {
-    LaneValue* const values[] = {&value};
-    lanes_.BringToHost(values);
-    LaneValue& here = lanes_.OnHost(value);
-    lanes_.AwaitWritten(here);
+  const auto on_host = [&]() -> TrackedValue* {
+    TrackedValue* const values[] = {&value};
+    queues_.CopyToHost(values);
+    TrackedValue& here = queues_.OnHost(value);
+    queues_.WaitForWriter(here);
     return &here;
   };
   if (!CanBeOnDevice(*value.value)) return on_host();
-  const PluginDevice& device = plan_.device(lane);
+  const PluginDevice& device = plan_.device(queue);
   if (IsWithin(*value.value, &device, set)) {
     if (!value.value->IsOnDevice()) return on_host();
-    lanes_.Order(lane, value);
+    queues_.WaitOnQueue(queue, value);
     return &value;
   }
-  if (LaneValue* copy = lanes_.FindCopy(value, lane, set)) {
+  if (TrackedValue* copy = queues_.FindCopy(value, queue, set)) {
     if (copy->value->IsOnDevice()) {
-      lanes_.Order(lane, *copy);
+      queues_.WaitOnQueue(queue, *copy);
     } else {
-      lanes_.AwaitWritten(*copy);
+      queues_.WaitForWriter(*copy);
     }
     return copy;
   }
-  const Place place = plan_.BestOf(lane, set);
+  const Place place = plan_.BestOf(queue, set);
   if (place.on_host()) return on_host();
-  LaneValue* source = &value;
-  if (value.value->IsOnDevice() && &PieceOf(*value.value)->home()->plugin() != &device.plugin()) {
+  TrackedValue* source = &value;
+  if (value.value->IsOnDevice() && &PieceOf(*value.value)->pool()->plugin() != &device.plugin()) {
     source = on_host();
   } else if (!value.value->IsOnDevice()) {
-    lanes_.AwaitWritten(value);
+    queues_.WaitForWriter(value);
   }
-  LaneValue copy;
+  TrackedValue copy;
   const Value& from = *source->value;
-  copy.value = lanes_.Make(lane, place, from.type(), from.dims(), step.name);
+  copy.value = queues_.Make(queue, place, from.type(), from.dims(), step.name);
   if (from.byte_size() != 0) {
-    lanes_.Order(lane, *source);
+    queues_.WaitOnQueue(queue, *source);
     batch->push_back({CopyEndOf(from), CopyEndOf(*copy.value), from.byte_size()});
   }
-  lanes_.NoteUse(lane, *source);
-  value.copies.push_back({lane, place.memory, std::move(copy)});
+  queues_.NoteUse(queue, *source);
+  value.copies.push_back({queue, place.memory, std::move(copy)});
   return &value.copies.back().value;
 }
 
-void LaneRun::BringInputs(size_t index, uint32_t lane) {
+void QueueRun::BringInputs(size_t index, uint32_t queue) {
   const PlanStep& step = tables_.steps[index];
   // Room for all copies first: their addresses are kept.
   for (const uint32_t slot : tables_.InputsOf(step)) {
@@ -235,17 +235,17 @@ void LaneRun::BringInputs(size_t index, uint32_t lane) {
   }
   frame_.used.clear();
   std::vector<EpCopy> batch;
-  std::vector<LaneValue*> filled;
+  std::vector<TrackedValue*> filled;
   for (size_t input = 0; input < step.input_count; ++input) {
     const size_t before = batch.size();
-    frame_.used.push_back(BringInput(index, lane, input, &batch));
+    frame_.used.push_back(BringInput(index, queue, input, &batch));
     if (batch.size() != before) filled.push_back(frame_.used.back());
   }
-  lanes_.Copy(lane, batch);
-  for (LaneValue* copy : filled) lanes_.NoteWritten(lane, *copy);
+  queues_.Copy(queue, batch);
+  for (TrackedValue* copy : filled) queues_.NoteWritten(queue, *copy);
 }
 
-uint64_t LaneRun::BindingOf(size_t index, uint32_t lane) {
+uint64_t QueueRun::BindingOf(size_t index, uint32_t queue) {
   if (bindings_ == nullptr || bindings_->numbers == nullptr) return 0;
   const PlanStep& step = tables_.steps[index];
   std::vector<uint64_t> seen;
@@ -279,37 +279,37 @@ uint64_t LaneRun::BindingOf(size_t index, uint32_t lane) {
   const auto outputs = tables_.OutputsOf(step);
   for (uint32_t i = 0; i < outputs.size(); ++i) {
     const OutputBinding* binding = bound_.Of(outputs[i]);
-    if (binding == nullptr || !binding->value || !bound_.IsWritable(*binding, index, lane, i, frame_.used)) return 0;
+    if (binding == nullptr || !binding->value || !bound_.IsWritable(*binding, index, queue, i, frame_.used)) return 0;
     add(*binding->value);
   }
   return bindings_->numbers->Of(index, seen);
 }
 
-void LaneRun::RunOnLane(size_t index, uint32_t lane) {
+void QueueRun::RunOnQueue(size_t index, uint32_t queue) {
   const PlanStep& step = tables_.steps[index];
-  running_lane_ = lane;
-  BringInputs(index, lane);
+  running_queue_ = queue;
+  BringInputs(index, queue);
   if (!step.kernel->places().async) {
-    for (const LaneValue* value : frame_.used) {
-      if (value != nullptr) lanes_.AwaitWritten(*value);
+    for (const TrackedValue* value : frame_.used) {
+      if (value != nullptr) queues_.WaitForWriter(*value);
     }
-    lanes_.Synchronize(lane);
+    queues_.Synchronize(queue);
   }
-  LaneState& state = lanes_[lane];
+  QueueState& state = queues_[queue];
   state.held_states.reserve(state.held_states.size() + 1);
   frame_.arguments.clear();
-  for (const LaneValue* value : frame_.used)
+  for (const TrackedValue* value : frame_.used)
     frame_.arguments.push_back(value == nullptr ? nullptr : value->value.get());
-  StepOutputs outputs(*this, index, lane);
+  StepOutputs outputs(*this, index, queue);
   Submission submission;
   submission.outputs = &outputs;
   submission.stream = state.stream->handle();
-  submission.binding = BindingOf(index, lane);
+  submission.binding = BindingOf(index, queue);
   // Counted first: after an error, too, something can be under way.
   ++state.submitted;
   state.stream->NoteSubmission();
-  for (LaneValue* value : frame_.used) {
-    if (value != nullptr) lanes_.NoteUse(lane, *value);
+  for (TrackedValue* value : frame_.used) {
+    if (value != nullptr) queues_.NoteUse(queue, *value);
   }
   const auto hold = [&] {
     if (submission.held_state != nullptr) state.held_states.emplace_back(step.kernel.get(), submission.held_state);
@@ -323,26 +323,26 @@ void LaneRun::RunOnLane(size_t index, uint32_t lane) {
     throw;
   }
   hold();
-  if (!step.kernel->places().async) lanes_.Synchronize(lane);
-  running_lane_ = kHostLane;
+  if (!step.kernel->places().async) queues_.Synchronize(queue);
+  running_queue_ = kHostQueue;
 }
 
-void LaneRun::TakeResults(size_t index, uint32_t lane) {
+void QueueRun::TakeResults(size_t index, uint32_t queue) {
   const PlanStep& step = tables_.steps[index];
   const auto slots = tables_.OutputsOf(step);
   for (size_t i = 0; i < slots.size(); ++i) {
-    LaneValue unwanted;
-    LaneValue& value = slots[i] == kNoSlot ? unwanted : frame_.slots[slots[i]];
+    TrackedValue unwanted;
+    TrackedValue& value = slots[i] == kNoSlot ? unwanted : frame_.slots[slots[i]];
     value.value = std::move(frame_.results[i]);
-    if (lane != kHostLane) {
-      lanes_.NoteUse(lane, value);
-      lanes_.NoteWritten(lane, value);
+    if (queue != kHostQueue) {
+      queues_.NoteUse(queue, value);
+      queues_.NoteWritten(queue, value);
     }
-    if (slots[i] == kNoSlot) lanes_.Drop(unwanted);
+    if (slots[i] == kNoSlot) queues_.Drop(unwanted);
   }
 }
 
-void LaneRun::Finish(std::span<ValuePtr> outputs) {
+void QueueRun::Finish(std::span<ValuePtr> outputs) {
   bound_.Deliver(outputs);
   for (const std::vector<uint32_t>* slots : {&tables_.inputs, &tables_.outer, &tables_.outputs}) {
     for (const uint32_t slot : *slots) frame_.slots[slot] = {};
@@ -350,7 +350,7 @@ void LaneRun::Finish(std::span<ValuePtr> outputs) {
   for (const auto& [slot, value] : tables_.constants) {
     if (!frame_.slots[slot].value) frame_.slots[slot].value = value;
   }
-  lanes_.Abandon();
+  queues_.Abandon();
 }
 
 }  // namespace epiphyte::core

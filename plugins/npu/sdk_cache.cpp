@@ -1,4 +1,4 @@
-#include "plugins/npu/sdk_shelf.h"
+#include "plugins/npu/sdk_cache.h"
 
 #include <utility>
 
@@ -7,10 +7,10 @@
 
 namespace epiphyte::npu {
 
-SdkShelf::SdkShelf(std::filesystem::path directory, std::string usual)
-    : directory_(std::move(directory)), usual_(std::move(usual)) {}
+SdkCache::SdkCache(std::filesystem::path directory, std::string default_sdk)
+    : directory_(std::move(directory)), default_sdk_(std::move(default_sdk)) {}
 
-std::filesystem::path SdkShelf::PathOf(std::string_view named) const {
+std::filesystem::path SdkCache::PathOf(std::string_view named) const {
   if (named.empty()) return directory_ / LibraryFileName("epiphyte_npusim");
   const std::filesystem::path path(named);
   if (path.is_absolute()) return path;
@@ -21,8 +21,8 @@ std::filesystem::path SdkShelf::PathOf(std::string_view named) const {
   return directory_ / path;
 }
 
-std::shared_ptr<const Sdk> SdkShelf::Open(std::string_view named) {
-  const std::filesystem::path path = PathOf(named.empty() ? usual_ : named);
+std::shared_ptr<const Sdk> SdkCache::Open(std::string_view named) {
+  const std::filesystem::path path = PathOf(named.empty() ? default_sdk_ : named);
   const std::lock_guard lock(mutex_);
   std::shared_ptr<const Sdk>& sdk = opened_[path];
   if (sdk == nullptr) sdk = Sdk::Open(path);

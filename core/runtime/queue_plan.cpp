@@ -1,4 +1,4 @@
-#include "core/runtime/lane_plan.h"
+#include "core/runtime/queue_plan.h"
 
 #include <algorithm>
 
@@ -7,11 +7,11 @@
 namespace epiphyte::core {
 namespace {
 
-constexpr size_t kMaxLanes = 64;  // LaneValue::used_by has a bit for each
+constexpr size_t kMaxQueues = 64;  // TrackedValue::used_by has a bit for each
 
 }  // namespace
 
-LanePlan::LanePlan(const PlanTables& tables, const PlanTools& tools) : tables_(tables), tools_(tools) {
+QueuePlan::QueuePlan(const PlanTables& tables, const PlanTools& tools) : tables_(tables), tools_(tools) {
   readers_.resize(tables.slot_count);
   is_output_.resize(tables.slot_count, false);
   is_constant_.resize(tables.slot_count, false);
@@ -19,7 +19,7 @@ LanePlan::LanePlan(const PlanTables& tables, const PlanTools& tools) : tables_(t
   for (const auto& [slot, value] : tables.constants) is_constant_[slot] = true;
   for (size_t i = 0; i < tables.steps.size(); ++i) {
     const PlanStep& step = tables.steps[i];
-    step_lanes_.push_back(step.on_device() ? AddLane(step, *tools.devices) : kHostLane);
+    step_lanes_.push_back(step.on_device() ? AddQueue(step, *tools.devices) : kHostQueue);
     const auto inputs = tables.InputsOf(step);
     for (size_t input = 0; input < inputs.size(); ++input) {
       if (inputs[input] != kNoSlot) readers_[inputs[input]].push_back({i, input});
@@ -29,39 +29,39 @@ LanePlan::LanePlan(const PlanTables& tables, const PlanTools& tools) : tables_(t
   PlaceOutputs();
 }
 
-uint32_t LanePlan::LaneOf(const LoadedPlugin& plugin, uint32_t device) const {
-  for (size_t i = 0; i < lanes_.size(); ++i) {
-    if (&lanes_[i]->device->plugin() == &plugin && lanes_[i]->device->index() == device) {
+uint32_t QueuePlan::QueueOf(const LoadedPlugin& plugin, uint32_t device) const {
+  for (size_t i = 0; i < queues_.size(); ++i) {
+    if (&queues_[i]->device->plugin() == &plugin && queues_[i]->device->index() == device) {
       return static_cast<uint32_t>(i);
     }
   }
-  return kHostLane;
+  return kHostQueue;
 }
 
-uint32_t LanePlan::AddLane(const PlanStep& step, Devices& devices) {
+uint32_t QueuePlan::AddQueue(const PlanStep& step, Devices& devices) {
   const LoadedPlugin& plugin = step.kernel->provider().plugin();
   const uint32_t device = step.kernel->places().device;
-  uint32_t lane = LaneOf(plugin, device);
-  if (lane == kHostLane) {
+  uint32_t queue = QueueOf(plugin, device);
+  if (queue == kHostQueue) {
     PluginDevice* found = devices.Find(plugin, device);
     if (found == nullptr) {
       Fail(StatusCode::kEpFail,
            "provider '{}', partition '{}': DescribeKernel says that it works on a device, but the plugin has no '{}'",
            plugin.name, step.name, EP_DEVICE_EXTENSION);
     }
-    if (lanes_.size() == kMaxLanes) {
-      Fail(StatusCode::kNotImplemented, "the session would use more than {} devices; list fewer", kMaxLanes);
+    if (queues_.size() == kMaxQueues) {
+      Fail(StatusCode::kNotImplemented, "the session would use more than {} devices; list fewer", kMaxQueues);
     }
-    lane = static_cast<uint32_t>(lanes_.size());
-    lanes_.push_back(std::make_unique<Lane>());
-    lanes_.back()->device = found;
+    queue = static_cast<uint32_t>(queues_.size());
+    queues_.push_back(std::make_unique<DeviceQueue>());
+    queues_.back()->device = found;
   }
-  CheckMemories(step, lane);
-  return lane;
+  CheckMemories(step, queue);
+  return queue;
 }
 
-void LanePlan::CheckMemories(const PlanStep& step, uint32_t lane) const {
-  const size_t count = device(lane).memories().size();
+void QueuePlan::CheckMemories(const PlanStep& step, uint32_t queue) const {
+  const size_t count = device(queue).memories().size();
   const KernelPlaces& places = step.kernel->places();
   for (const std::vector<uint32_t>* sets : {&places.inputs, &places.outputs}) {
     for (const uint32_t set : *sets) {
@@ -70,13 +70,13 @@ void LanePlan::CheckMemories(const PlanStep& step, uint32_t lane) const {
            "provider '{}', partition '{}': DescribeKernel names memories ({:#x}) that device '{}', which has {}, "
            "doesn't "
            "have",
-           step.kernel->provider().name(), step.name, set, device(lane).name(), count);
+           step.kernel->provider().name(), step.name, set, device(queue).name(), count);
     }
   }
 }
 
-Place LanePlan::BestOf(uint32_t lane, uint32_t set) const {
-  const auto& memories = device(lane).memories();
+Place QueuePlan::BestOf(uint32_t queue, uint32_t set) const {
+  const auto& memories = device(queue).memories();
   Place best;
   for (const auto& memory : memories) {
     const Place place{memory->number()};
@@ -87,9 +87,9 @@ Place LanePlan::BestOf(uint32_t lane, uint32_t set) const {
   return best;
 }
 
-void LanePlan::PlaceOutputs() {
+void QueuePlan::PlaceOutputs() {
   for (size_t i = 0; i < tables_.steps.size(); ++i) {
-    if (step_lanes_[i] == kHostLane) continue;
+    if (step_lanes_[i] == kHostQueue) continue;
     const PlanStep& step = tables_.steps[i];
     for (uint32_t output = 0; output < step.output_count; ++output) {
       const size_t at = step.first_output + output;
@@ -100,34 +100,34 @@ void LanePlan::PlaceOutputs() {
 
 // The fewest copies; among equals the device's local memory before its others before the host's, which is better only
 // when nobody on the device reads the value.
-Place LanePlan::ChoosePlace(const PlanStep& step, uint32_t lane, uint32_t output, uint32_t slot) const {
+Place QueuePlan::ChoosePlace(const PlanStep& step, uint32_t queue, uint32_t output, uint32_t slot) const {
   const uint32_t set = step.kernel->places().OfOutput(output);
   const auto copies = [&](Place place) {
     if (slot == kNoSlot) return size_t{0};
     bool to_host = is_output_[slot];
-    std::vector<uint32_t> to_lanes;
+    std::vector<uint32_t> to_queues;
     for (const Reader& reader : readers_[slot]) {
       const uint32_t reading = step_lanes_[reader.step];
-      if (reading == kHostLane) {
+      if (reading == kHostQueue) {
         to_host = true;
         continue;
       }
       const uint32_t takes = tables_.steps[reader.step].kernel->places().OfInput(reader.input);
-      const bool there = place.on_host() ? place.In(takes) : reading == lane && place.In(takes);
+      const bool there = place.on_host() ? place.In(takes) : reading == queue && place.In(takes);
       if (there) continue;
       if (takes == EP_MEMORIES_HOST) {
         to_host = true;
-      } else if (std::find(to_lanes.begin(), to_lanes.end(), reading) == to_lanes.end()) {
-        to_lanes.push_back(reading);
+      } else if (std::find(to_queues.begin(), to_queues.end(), reading) == to_queues.end()) {
+        to_queues.push_back(reading);
       }
     }
-    return to_lanes.size() + (to_host && !place.on_host() ? 1 : 0);
+    return to_queues.size() + (to_host && !place.on_host() ? 1 : 0);
   };
   const bool read_here = slot != kNoSlot && std::any_of(readers_[slot].begin(), readers_[slot].end(),
-                                                        [&](const auto& r) { return step_lanes_[r.step] == lane; });
+                                                        [&](const auto& r) { return step_lanes_[r.step] == queue; });
   std::vector<Place> candidates;
   if (Place{}.In(set) && !read_here) candidates.push_back({});
-  const auto& memories = device(lane).memories();
+  const auto& memories = device(queue).memories();
   for (const bool local : {true, false}) {
     for (const auto& memory : memories) {
       if (memory->local() == local && Place{memory->number()}.In(set)) candidates.push_back({memory->number()});
@@ -138,39 +138,37 @@ Place LanePlan::ChoosePlace(const PlanStep& step, uint32_t lane, uint32_t output
                            [&](Place a, Place b) { return copies(a) < copies(b); });
 }
 
-void LanePlan::RequireNoLoss() const {
-  for (const auto& lane : lanes_) {
-    if (!lane->lost.load(std::memory_order_acquire)) continue;
+void QueuePlan::RequireNoLoss() const {
+  for (const auto& queue : queues_) {
+    if (!queue->lost.load(std::memory_order_acquire)) continue;
     Fail(StatusCode::kDeviceReset,
          "device '{}' of provider '{}' was lost in an earlier run; make a new session, which can use it if it has come "
          "back",
-         lane->device->name(), lane->device->plugin().name);
+         queue->device->name(), queue->device->plugin().name);
   }
 }
 
-std::unique_ptr<LaneFrame> LanePlan::TakeFrame() const {
+std::unique_ptr<QueueFrame> QueuePlan::TakeFrame() const {
   RequireNoLoss();
-  if (std::unique_ptr<LaneFrame> frame = frames_.Take()) return frame;
-  auto frame = std::make_unique<LaneFrame>();
+  if (std::unique_ptr<QueueFrame> frame = frames_.Acquire()) return frame;
+  auto frame = std::make_unique<QueueFrame>();
   frame->slots.resize(tables_.slot_count);
   frame->arguments.resize(tables_.widest_input);
   frame->results.resize(tables_.widest_output);
-  frame->lanes.resize(lanes_.size());
-  for (size_t i = 0; i < lanes_.size(); ++i) {
+  frame->queues.resize(queues_.size());
+  for (size_t i = 0; i < queues_.size(); ++i) {
     try {
-      frame->lanes[i].stream = std::make_unique<DeviceStream>(*lanes_[i]->device);
+      frame->queues[i].stream = std::make_unique<DeviceStream>(*queues_[i]->device);
     } catch (const Error& error) {
       if (error.code() == StatusCode::kDeviceReset) NoteLoss(static_cast<uint32_t>(i));
       throw;
     }
-    frame->lanes[i].waited_for.resize(lanes_.size());
+    frame->queues[i].waited_for.resize(queues_.size());
   }
   for (const auto& [slot, value] : tables_.constants) frame->slots[slot].value = value;
   return frame;
 }
 
-void LanePlan::GiveFrame(std::unique_ptr<LaneFrame> frame) const {
-  frames_.Give(std::move(frame));
-}
+void QueuePlan::GiveFrame(std::unique_ptr<QueueFrame> frame) const { frames_.Release(std::move(frame)); }
 
 }  // namespace epiphyte::core

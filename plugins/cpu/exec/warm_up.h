@@ -1,4 +1,4 @@
-// Rehearse: what the first run of a plan would make, made before it: kernels' primitives for the plan's shapes, the
+// WarmUp: what the first run of a plan would make, made before it: kernels' primitives for the plan's shapes, the
 // memory plan and the frame's memory.
 //
 // The plan is gone through once with inputs of zeros. oneDNN's primitives are made and don't run, other kernels do, so
@@ -18,7 +18,6 @@ namespace epiphyte::cpu {
 // or a shape or a type within the plan, values are no tensors of numbers, it would take much memory, a node fails on
 // zeros, or the plan has no inputs: then nobody waits for more than one run. `host` outlives the frame. `is_cancelled`
 // is asked while kernels run, from any thread; may be empty.
-std::unique_ptr<Frame> Rehearse(const Plan& plan, const EpHostInfo& host,
-                                const std::function<bool()>& is_cancelled = {});
+std::unique_ptr<Frame> WarmUp(const Plan& plan, const EpHostInfo& host, const std::function<bool()>& is_cancelled = {});
 
 }  // namespace epiphyte::cpu
