@@ -6,31 +6,13 @@
 #include "core/abi/handles.h"
 #include "core/abi/plugin_calls.h"
 #include "core/abi/retained_constants.h"
+#include "core/registry/provider_setup.h"
 
 namespace epiphyte::core {
 namespace {
 
-void CheckDevices(const LoadedPlugin& plugin, const std::vector<uint32_t>& devices) {
-  for (const uint32_t device : devices) {
-    if (device >= std::max<size_t>(1, plugin.devices.size())) {
-      const size_t count = plugin.devices.size();
-      FailHinting(
-          Hint::kProbePlugins, StatusCode::kInvalidArgument,
-          "provider '{}': device {} was asked for, but {}, and counting begins at 0; the catalog of plugins lists them",
-          plugin.name, device, count > 1 ? fmt::format("its devices are 0 to {}", count - 1) : "its only device is 0");
-    }
-    if (std::count(devices.begin(), devices.end(), device) > 1) {
-      Fail(StatusCode::kInvalidArgument, "provider '{}': device {} was asked for twice; name each once", plugin.name,
-           device);
-    }
-    if (device < plugin.devices.size() && plugin.devices[device].lost) {
-      Fail(StatusCode::kDeviceReset, "provider '{}': device '{}' is lost; restart the program, or use another device",
-           plugin.name, plugin.devices[device].name);
-    }
-  }
-}
-
-// What is known of a partition's outputs. `node` stands for it in the model's graph; null: it belongs to no model.
+// Everything known of a partition's outputs. `node` stands for the partition in the model's graph; null: it belongs to
+// no model.
 std::vector<OutputType> DescribeOutputs(const std::vector<TypePtr>& types, const Node* node) {
   std::vector<OutputType> outputs;
   for (size_t i = 0; i < types.size(); ++i) {
@@ -55,7 +37,7 @@ std::shared_ptr<Provider> Provider::Create(const LoadedPlugin& plugin, const Pro
 Provider::Provider(const LoadedPlugin& plugin, const ProviderConfig& config)
     : plugin_(plugin), thread_pool_(config.thread_pool), devices_(config.devices), progress_(config.progress) {
   if (config.spans != nullptr) profile_ = std::make_unique<Profile>(*config.spans, plugin.name);
-  CheckDevices(plugin, config.devices);
+  RequireDevices(plugin, config.devices);
   const std::vector<EpKeyValue> options = KeyValues(config.options);
   EpProviderConfig abi_config = {};
   abi_config.struct_size = sizeof(abi_config);
@@ -98,7 +80,7 @@ Capability Provider::GetCapability(Graph& graph) {
   return std::move(sink.capability);
 }
 
-// Takes over what the plugin filled, all of it or nothing. What it filled is released here also when it failed.
+// Takes over all kernels that the plugin filled in, or none. After a failure they are released here.
 std::vector<std::unique_ptr<Kernel>> Provider::AdoptKernels(std::string_view function, std::vector<EpKernel*> made,
                                                             std::vector<PartitionInterface> faces,
                                                             std::exception_ptr failure, const Task* task) {
@@ -110,11 +92,11 @@ std::vector<std::unique_ptr<Kernel>> Provider::AdoptKernels(std::string_view fun
     if (!failure) failure = std::current_exception();
   }
   std::optional<size_t> refused;
-  // What is released at once nobody knows any more, should it come again.
+  // A kernel that is released at once leaves the table, so a second copy of its handle must be cleared here.
   const auto forget = [&](size_t i) {
     std::replace(made.begin() + static_cast<ptrdiff_t>(i) + 1, made.end(), made[i], static_cast<EpKernel*>(nullptr));
   };
-  // Each is taken over, or released at once, whatever became of the others.
+  // Each kernel is taken over or released at once, whatever happens to the others.
   for (size_t i = 0; i < made.size(); ++i) {
     try {
       KernelHandle handle(plugin_, made[i]);
@@ -239,7 +221,7 @@ ContextNodes Provider::GetEpContextNodes(std::string_view node_name_prefix, bool
          "the graphs of all sessions",
          name(), share_group_->workspaces->name());
   }
-  // What was declined counts no more.
+  // Declined partitions are not counted in ContextNode::partition.
   std::vector<uint32_t> place(partition_names_.size());
   for (size_t i = 0, next = 0; i < place.size(); ++i) place[i] = static_cast<uint32_t>(declined_[i] ? next : next++);
   for (ContextNode& node : sink.result.nodes) node.partition = place[node.partition];

@@ -14,7 +14,8 @@
 namespace epiphyte::core {
 namespace {
 
-// From good to bad. Nobody's node stops a session, so it is worse than one that would better be compiled again.
+// Rank from best (0) to worst. A node without an owner stops a session, so it ranks below one that should be
+// recompiled.
 int Badness(ContextVerdict verdict) {
   switch (verdict) {
     case ContextVerdict::kOptimal: return 0;
@@ -25,7 +26,7 @@ int Badness(ContextVerdict verdict) {
   return 3;
 }
 
-// A plugin that is installed but can't be used is more to the point than none.
+// The installed but unusable plugin that owns the source; null when there is none.
 std::optional<PluginEntry> UnusableOwner(const std::string& source, const Catalog& catalog) {
   for (PluginEntry& entry : catalog.entries()) {
     const auto& sources = entry.manifest.sources;
@@ -42,7 +43,7 @@ std::string WhyUnusable(const PluginEntry& entry, std::string_view source) {
                      entry.hint.empty() ? "" : "; ", entry.hint, entry.manifest.path.string());
 }
 
-// What wrote the node, as far as the node says: "written with SDK 'X 1.2' for 'arch'".
+// Text that says how the node was written, as far as its attributes tell: "written with SDK 'X 1.2' for 'arch'".
 std::string Origin(const ContextNodeToLoad& node) {
   if (node.ep_sdk_version.empty() && node.hardware_architecture.empty()) return "written with an unknown SDK";
   return fmt::format(
@@ -50,7 +51,8 @@ std::string Origin(const ContextNodeToLoad& node) {
       node.hardware_architecture.empty() ? "" : " for '" + PrintableLine(node.hardware_architecture, 100) + "'");
 }
 
-// What plugins say of contexts, asked once for each different header and payload. A plugin has one place.
+// Cache of the plugins' verdicts: each plugin is asked once for each different header and payload. The place isn't part
+// of the key, because a plugin has one place.
 class Asker {
  public:
   ContextCheck Ask(const LoadedPlugin& plugin, const ContextHeader& header, const ContextPlace& place) {
@@ -117,7 +119,7 @@ class ModelCheck {
     ContextHeader header;
     static_cast<ContextAttributes&>(header) = attributes;
     header.compatibility_info = CompatibilityInfo(metadata_, plugin->name);
-    // Where several payloads fit, each is judged with its primary.
+    // A node that several payloads fit is judged without a payload: each payload is judged with its primary.
     if (payloads_ != nullptr && bound.payload_node != kNoPayloadNode) {
       const BoundNode& payload_node = binding_.nodes()[bound.payload_node];
       const NodePayload& payload = payloads_->Open(*payload_node.node, payload_node.attributes);
@@ -125,12 +127,13 @@ class ModelCheck {
       header.blob = payload.blob;
     }
     const ProviderSetup& setup = SetupOf(*plugin);
-    // Where nobody chose a device, the verdict is for the best of them: a session can be given that one.
+    RequireDevices(*plugin, setup.devices);
+    // Without a chosen device the verdict is for the plugin's best device, because a session can be given that one.
     const ContextPlace place{setup.has_device_option ? setup.devices : std::vector<uint32_t>(), setup.options};
     const ContextCheck answer = asker_.Ask(*plugin, header, place);
     check->verdict = answer.verdict;
     check->reason = answer.reason;
-    // What the plugin finds wrong with the context itself comes first.
+    // A defect that the plugin finds in the context itself is reported before a problem of the setup.
     const std::string& unused = setup.left_out.empty() ? setup.cannot_run : setup.left_out;
     if (unused.empty() || answer.verdict == ContextVerdict::kUnsupported) return;
     check->verdict = ContextVerdict::kUnsupported;
@@ -191,7 +194,7 @@ void RequireUsable(const LoadedPlugin& plugin, std::span<const ContextNodeToLoad
   bool warned = false;
   for (const ContextNodeToLoad& node : nodes) {
     static_cast<ContextAttributes&>(header) = node;
-    // Whoever wants nothing but the best has the payload looked at, too: what is kept of it says less.
+    // A caller that accepts only optimal contexts has the payload checked too: the metadata tells less.
     const bool shows_payload = (header.compatibility_info.empty() || fail_on_suboptimal) && node.blob >= 0;
     header.blob = shows_payload ? blobs[static_cast<size_t>(node.blob)] : ContextBlob{};
     const ContextCheck answer = asker.Ask(plugin, header, place);

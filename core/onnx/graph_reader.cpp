@@ -8,6 +8,8 @@
 #include "core/graph/context_node.h"
 #include "core/onnx/attribute_reader.h"
 #include "core/onnx/known_operators.h"
+#include "core/onnx/microsoft/body.h"
+#include "core/onnx/microsoft_functions.h"
 #include "core/onnx/operator_schemas.h"
 #include "core/onnx/proto_fields.h"
 #include "core/onnx/schema.h"
@@ -18,10 +20,10 @@ namespace epiphyte::core {
 
 namespace {
 
-// Attributes are looked for one after the other; more than this is no operator.
+// Attributes are searched linearly. No operator has more than this many.
 constexpr size_t kMaxAttributes = 1024;
 
-// Lookups by string_view without making a string.
+// Allows lookups by string_view without creating a string.
 struct StringHash {
   using is_transparent = void;
   size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
@@ -29,8 +31,8 @@ struct StringHash {
 
 }  // namespace
 
-// Where names are looked up. A scope of a function's body, or of a graph nested in one, has `names`: the file's names
-// to the values that they became. Otherwise values have their names in the file.
+// One level of name lookup. The scope of a function's body, or of a graph nested in one, uses `names`, which maps names
+// in the file to IR values. In other scopes values keep their names from the file.
 struct GraphReader::Scope {
   Graph* graph = nullptr;
   Scope* parent = nullptr;
@@ -42,8 +44,8 @@ struct GraphReader::Scope {
 
   bool IsRenaming() const { return body != nullptr; }
 
-  // The IR's name for a value that this scope defines. Unique along all enclosing scopes, so that a reference from
-  // inside can't be caught by it.
+  // The IR's name for a value that this scope defines. It is unique in all enclosing scopes, so that a reference from a
+  // nested graph can't resolve to the wrong value.
   std::string NameFor(std::string_view name) const {
     if (!IsRenaming()) return std::string(name);
     std::string unique = prefix + std::string(name);
@@ -63,7 +65,7 @@ struct GraphReader::Scope {
     return IsRenaming() ? names.contains(name) : graph->FindValue(name) != nullptr;
   }
 
-  // Null when there is no such value. `found` tells that from an input of a function that the call leaves out.
+  // Null when there is no such value. `found` is true when the name is a function input that the call omits.
   ValueDef* Find(std::string_view name, bool* found) {
     if (IsRenaming()) {
       const auto known = names.find(name);
@@ -76,7 +78,7 @@ struct GraphReader::Scope {
       return value;
     }
     if (parent == nullptr) {
-      // Bodies that libonnx builds may hold graphs of the call, with the names of the graph around it.
+      // Bodies that libonnx builds may contain graphs of the call, which use names of the calling graph.
       ValueDef* value = body != nullptr && body->sees_caller ? graph->FindValue(name) : nullptr;
       *found = value != nullptr;
       return value;
@@ -85,7 +87,7 @@ struct GraphReader::Scope {
     return outer == nullptr ? nullptr : graph->AddOuterScope(outer);
   }
 
-  // A value of the calling graph, brought to this scope.
+  // Makes a value of the calling graph available in this scope.
   ValueDef* Import(ValueDef* value) {
     return graph == &call->graph() ? value : graph->AddOuterScope(parent->Import(value));
   }
@@ -186,7 +188,7 @@ void GraphReader::ReadInto(std::string_view graph_proto, Scope& scope) {
   SetGraphOutputs(outputs, scope);
 }
 
-// Those that `overridable` has an entry for are put there.
+// Initializers with an entry in `overridable` are stored there instead.
 void GraphReader::AddInitializers(const std::vector<std::string_view>& dense,
                                   const std::vector<std::string_view>& sparse, TensorsByName* overridable,
                                   Scope& scope) {
@@ -214,7 +216,7 @@ void GraphReader::AddInitializers(const std::vector<std::string_view>& dense,
 
 namespace {
 
-// An input and an initializer of one name: the initializer's shape counts when the declared one is another.
+// The type of an input that is also an initializer. The initializer's shape is used when the declared one differs.
 TypePtr TypeOfInitializedInput(const ValueInfo& info, const TypePtr& initializer) {
   if (!info.type || info.type->kind() == EP_KIND_UNKNOWN) return initializer;
   if (MergeTypes(initializer, info.type)) return info.type;
@@ -237,7 +239,7 @@ void GraphReader::AddInputs(const std::vector<std::string_view>& value_infos, Te
     if (scope.Defines(info.name)) {
       bool found = false;
       const ValueDef* value = scope.Find(info.name, &found);
-      // It stays a constant: no run gives it.
+      // The value stays a constant, because no run supplies it.
       if (value != nullptr && value->IsConstant()) {
         TypeOfInitializedInput(info, value->type());
         continue;
@@ -327,12 +329,14 @@ Node* GraphReader::AddNode(std::string_view node_proto, Scope& scope) {
   std::vector<Attribute> attributes = ReadAttributes(fields, scope);
   if (fields.op_type == "Gradient" && fields.domain == kPreviewTrainingDomain)
     AddNamedValues(fields, attributes, scope, &inputs);
-  std::string name = scope.prefix + std::string(fields.name);
+  // An EPContext node without a name stands for the only graph of its payload, inside functions too.
+  const bool is_nameless_context = fields.name.empty() && fields.op_type == "EPContext";
+  std::string name = is_nameless_context ? std::string() : scope.prefix + std::string(fields.name);
   return scope.graph->AddNode(QualifiedOpType(fields.op_type, fields.overload), fields.domain, VersionOf(fields, scope),
                               std::move(inputs), std::move(outputs), std::move(attributes), std::move(name));
 }
 
-// The values that a Gradient node names, see gradients.h.
+// Adds the values that a Gradient node names as inputs; see gradients.h.
 void GraphReader::AddNamedValues(const NodeFields& node, const std::vector<Attribute>& attributes, Scope& scope,
                                  std::vector<ValueDef*>* inputs) {
   std::vector<std::string> names;
@@ -385,7 +389,7 @@ std::vector<Attribute> GraphReader::ReadAttributes(const NodeFields& node, Scope
     const AttributeHead head = ReadAttributeHead(bytes);
     if (head.reference.empty()) {
       Attribute attribute = read(bytes);
-      // The reader made it dense.
+      // The reader converted the sparse tensor to a dense one.
       const bool was_sparse = attribute.name() == "sparse_value" && node.op_type == "Constant" && node.domain.empty();
       add(was_sparse ? RenamedAttribute(attribute, "value", {}) : std::move(attribute));
       continue;
@@ -398,7 +402,7 @@ std::vector<Attribute> GraphReader::ReadAttributes(const NodeFields& node, Scope
       add(RenamedAttribute(*given, std::string(head.name), [&](ValueDef* value) { return scope.Import(value); }));
       continue;
     }
-    // Neither given nor with a default: the node does without.
+    // The call omits the attribute. Use the function's default value; without one the node has no such attribute.
     for (const std::string_view fallback : scope.body->defaults) {
       if (ReadAttributeHead(fallback).name != head.reference) continue;
       add(RenamedAttribute(read(fallback), std::string(head.name), {}));
@@ -408,7 +412,8 @@ std::vector<Attribute> GraphReader::ReadAttributes(const NodeFields& node, Scope
   return attributes;
 }
 
-// The opset of the node's domain. One that is left out is version 1, as optimisers forget that of com.microsoft.
+// The opset of the node's domain. A missing import means version 1, because optimizers omit the import of
+// com.microsoft.
 int64_t GraphReader::ImportedVersion(const NodeFields& node, Scope& scope) {
   const std::string domain(node.domain);
   const auto import = opsets_.find(domain);
@@ -418,8 +423,10 @@ int64_t GraphReader::ImportedVersion(const NodeFields& node, Scope& scope) {
          "{} is of ai.onnx, and opset_import doesn't say of which opset; add it, or export the model again",
          node.Label());
   }
-  Log(LogLevel::kWarning, "onnx", "{} is of the domain '{}', which opset_import leaves out; version 1 is taken",
-      node.Label(), domain);
+  if (domain != microsoft::kGraphCallDomain) {
+    Log(LogLevel::kWarning, "onnx", "{} is of the domain '{}', which opset_import leaves out; version 1 is taken",
+        node.Label(), domain);
+  }
   opsets_.emplace(domain, 1);
   for (Scope* around = &scope; around != nullptr; around = around->parent) around->graph->SetOpset(domain, 1);
   return 1;
@@ -435,6 +442,8 @@ int64_t GraphReader::VersionOf(const NodeFields& node, Scope& scope) {
   const auto [known, is_new] = versions_.try_emplace(std::string(node.op_type), 0);
   if (!is_new) return known->second;
   known->second = VersionInModel(node.domain, node.op_type, opset);
+  // An early operator is another one than the later operator of its name.
+  if (known->second > opset && IsEarlyOperator(node.domain, node.op_type, opset)) known->second = 0;
   if (known->second > opset) {
     Log(LogLevel::kWarning, "onnx",
         "{} is an operator of opset {} and later, but the model is of opset {}; it is taken as opset {} has it",
@@ -458,7 +467,7 @@ std::vector<Node*> GraphReader::Inline(const FunctionBody& body, const Node& cal
   for (size_t i = 0; i < body.outputs.size(); ++i) {
     if (i >= outputs.size() || outputs[i] == nullptr) continue;
     if (!scope.names.emplace(std::string(body.outputs[i]), outputs[i]).second) {
-      // An input handed through.
+      // The function returns one of its inputs unchanged.
       ValueDef* input = scope.names.find(body.outputs[i])->second;
       if (input == nullptr) continue;
       scope.graph->AddNode("Identity", "", SinceVersion("", "Identity", std::max<int64_t>(scope.graph->Opset(""), 1)),

@@ -10,13 +10,13 @@
 #include "core/graph/type.h"
 #include "core/onnx/known_operators.h"
 #include "core/onnx/libonnx_schemas.h"
-#include "core/onnx/microsoft_functions.h"
 #include "core/onnx/operator_schemas.h"
 
 namespace epiphyte::core {
 namespace {
 
-// The type strings of a parameter, as bits. Anything but plain tensors turns the check off for it.
+// Converts the type strings of a parameter to bits. Types other than plain tensors turn off the check for the
+// parameter.
 void ReadAllowedTypes(const onnx::DataTypeSet& types, OperatorSchema::Parameter* parameter) {
   constexpr std::string_view kTensor = "tensor(";
   for (const std::string* text : types) {
@@ -42,7 +42,7 @@ std::vector<OperatorSchema::Parameter> ReadParameters(const std::vector<onnx::Op
     parameter.name = formal.GetName();
     ReadAllowedTypes(formal.GetTypes(), &parameter);
     const std::string& variable = formal.GetTypeStr();
-    if (variable.find('(') != std::string::npos) continue;  // a type of its own, "tensor(int64)"
+    if (variable.find('(') != std::string::npos) continue;  // a concrete type such as "tensor(int64)"
     const auto known = std::find(variables->begin(), variables->end(), variable);
     parameter.variable = static_cast<int>(known - variables->begin());
     if (known == variables->end()) variables->push_back(variable);
@@ -50,8 +50,8 @@ std::vector<OperatorSchema::Parameter> ReadParameters(const std::vector<onnx::Op
   return parameters;
 }
 
-// The least number of inputs that leaves out none that is required. libonnx counts those before a variadic one as
-// required, whatever they say of themselves: those of Loop are not.
+// The minimum number of inputs that omits no required one. libonnx counts all inputs before a variadic one as required,
+// whatever they declare; those of Loop are optional.
 uint32_t LeastInputs(const std::vector<onnx::OpSchema::FormalParameter>& inputs) {
   uint32_t least = 0;
   for (uint32_t i = 0; i < inputs.size(); ++i) {
@@ -157,8 +157,8 @@ int64_t SinceVersion(std::string_view domain, std::string_view op_type, int64_t 
 
 int64_t VersionInModel(std::string_view domain, std::string_view op_type, int64_t opset) {
   const int64_t since = SinceVersion(domain, op_type, opset);
-  if (since != 0 || opset <= 0 || IsEarlyOperator(domain, op_type, opset)) return since;
-  // The table of versions is short: this is looked for once for each operator of a model.
+  if (since != 0 || opset <= 0) return since;
+  // A linear search suffices: the table is short, and it is searched once for each operator of a model.
   for (int64_t later = opset + 1; later <= MaxOpset(domain); ++later) {
     if (const int64_t first = SinceVersion(domain, op_type, later)) return first;
   }

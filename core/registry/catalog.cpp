@@ -50,7 +50,7 @@ std::string Explain(const PluginEntry& entry) {
   return text;
 }
 
-// What a decision was, the list tells; what is wrong with a library, probing it.
+// Tool that explains the state: the plugin list for a decision, probing for a problem of the library.
 Hint HintAbout(PluginState state) {
   const bool decided =
       state == PluginState::kDenied || state == PluginState::kDisabled || state == PluginState::kShadowed;
@@ -68,12 +68,12 @@ void Refuse(PluginEntry* entry, const Refusal& refusal) {
        hint.empty() ? "" : "; ", PrintableLine(hint));
 }
 
-// For messages: which manifest, when several have one name.
+// Part of a message that names the manifest, because several may have one name.
 std::string Place(const PluginEntry& entry) {
   return entry.manifest.path.empty() ? "" : fmt::format(" of '{}'", entry.manifest.path.string());
 }
 
-// What a manifest would have been refused for.
+// Applies a manifest's rules for names and digests to values that the application gave.
 void CheckSpelling(Manifest* manifest) {
   if (!manifest->name.empty() && !IsProviderName(manifest->name)) {
     Fail(StatusCode::kInvalidArgument, "'{}' is no plugin's name; 1 to 64 letters, digits, '_' or '-' expected",
@@ -97,23 +97,25 @@ struct Catalog::Impl {
     const LoadedPlugin* plugin = nullptr;
   };
 
-  // Null when no manifest has that name. Of several the usable one, else the first found that isn't shadowed.
+  // Returns null when no manifest has that name. Of several, returns the usable one, else the first that isn't
+  // shadowed.
   Item* Find(std::string_view name);
-  // As Open, with the next of that name when one fails. `failed` is the first that did, or the one that can't be used.
+  // Same as Open, but tries the next plugin of that name when one fails. `failed` is the first that failed, or the one
+  // that can't be used.
   const LoadedPlugin* OpenByName(std::string_view name, Item** failed, const StepObserver& observer = {});
-  // Decides anew who is shadowed.
+  // Determines again which entries are shadowed.
   void Reconsider();
-  // Of all that are known.
+  // Manifests of all known plugins.
   std::vector<const Manifest*> Manifests() const;
-  // Once, when the first plugin is asked for: until then an application may add plugins.
+  // Runs once, when the first plugin is requested: until then an application may add plugins.
   void LogPolicyNotes();
-  // Null, with the reason in the entry, when it can't be used.
+  // Returns null, with the reason in the entry, when the plugin can't be used.
   const LoadedPlugin* Open(Item* item, const StepObserver& observer = {});
   [[noreturn]] void FailUnknown(std::string_view name) const;
-  // Throws when something of a plugin to be registered is in use by another.
+  // Throws when a plugin in use has the name or a source of the plugin to be registered.
   void CheckFree(const PluginFacts& facts) const;
-  // Acquires a plugin that is to be registered and enters it; `acquire` gets the check of what it says of itself.
-  // `wanted` is what is known of it before, its name too if it must have one.
+  // Acquires a plugin that is to be registered and enters it. `acquire` gets the check of the plugin's facts. `wanted`
+  // holds the facts known beforehand, including the name if the plugin must have a certain one.
   const PluginEntry& Enter(PluginEntry wanted,
                            const std::function<const LoadedPlugin&(const FactsCheck& check)>& acquire);
 
@@ -123,7 +125,7 @@ struct Catalog::Impl {
   bool notes_logged = false;
   std::vector<SearchedFolder> folders;
   mutable std::mutex mutex;
-  std::vector<Item> items;  // in the total order
+  std::vector<Item> items;  // all entries, in the total order
 };
 
 Catalog::Impl::Item* Catalog::Impl::Find(std::string_view name) {
@@ -316,7 +318,7 @@ const LoadedPlugin& Catalog::Load(std::string_view name) {
   const LoadedPlugin* plugin = impl_->OpenByName(name, &failed);
   if (plugin != nullptr) return *plugin;
   if (failed == nullptr) impl_->FailUnknown(name);
-  // Asking again gives the same answer: the one found first, whenever it was tried.
+  // Repeated calls give the same answer: the entry found first, regardless of when it was tried.
   const PluginEntry& entry = impl_->Find(name)->entry;
   throw Error(StatusCode::kEpFail, Explain(entry), HintAbout(entry.state));
 }

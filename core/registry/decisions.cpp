@@ -26,7 +26,7 @@ void Set(PluginEntry* entry, PluginState state, std::string message, std::string
   entry->hint = std::move(hint);
 }
 
-// Null when the manifest has no library for this platform.
+// Returns null when the manifest has no library for this platform.
 const std::string* LibraryForThisPlatform(const Manifest& manifest) {
   auto found = manifest.library.find(std::string(CurrentPlatform()));
   if (found == manifest.library.end()) found = manifest.library.find("");
@@ -80,7 +80,7 @@ void CheckLibrary(PluginEntry* entry) {
       "install the library or correct its path");
 }
 
-// Whoever can write a plugin decides what this process runs.
+// Any user who can write a plugin decides what this process runs.
 void CheckWriters(PluginEntry* entry, bool elevated, FileTrust* trust) {
   for (const fs::path& path : {entry->manifest.path, entry->library}) {
     if (path.empty()) continue;
@@ -136,7 +136,7 @@ void ShadowNames(const std::vector<PluginEntry*>& entries) {
   }
 }
 
-// Returns those that lost to another.
+// Returns the entries that lost a source to another entry.
 std::vector<PluginEntry*> ShadowSources(const std::vector<PluginEntry*>& entries) {
   std::vector<PluginEntry*> lost;
   Owners owners;
@@ -222,8 +222,8 @@ bool ComesBefore(const PluginEntry& a, const PluginEntry& b) {
   return rank(a) < rank(b);
 }
 
-// What loses a source is out of use, so that its name is free for another, which has sources too: each round settles at
-// least one entry.
+// An entry that loses a source goes out of use and frees its name for another entry, which has sources too. So rounds
+// are repeated; each round settles at least one entry.
 void Shadow(const std::vector<PluginEntry*>& entries) {
   std::set<PluginEntry*> settled;
   for (;;) {

@@ -70,7 +70,8 @@ std::vector<std::string> CheckSources(const EpPluginDescriptor& descriptor) {
   throw Refusal(PluginState::kManifestMismatch,
                 fmt::format("the library says its {} '{}', the manifest says '{}'", what, found, expected),
                 fmt::format("install manifest and library of the same release, or correct `{}` in the manifest; a "
-                            "library that serves several manifests may take it from their `parameters`",
+                            "library that serves several manifests may take it from their `parameters`, like "
+                            "`parameters: {{source: VendorNPU}}`",
                             key));
 }
 
@@ -109,7 +110,7 @@ std::string CheckedString(const char* text, std::string_view what) {
 }
 
 PluginFacts CheckDescriptor(const EpPluginDescriptor* descriptor, const EpHostInfo& host) {
-  // The version first: what else is there depends on it.
+  // The version is checked first, because the other fields depend on it.
   if (EP_HAS_FIELD(descriptor, EpPluginDescriptor, abi_version) && !IsSpoken(descriptor->abi_version, host)) {
     RefuseAbi(descriptor->abi_version, host);
   }

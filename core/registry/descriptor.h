@@ -1,4 +1,4 @@
-// Descriptor: what EpPluginQuery answered, checked before anything in it is used.
+// Descriptor: EpPluginQuery's answer, checked before anything in it is used.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace epiphyte::core {
 
-// A descriptor's strings, copied.
+// Copies of a descriptor's strings.
 struct PluginFacts {
   std::string name;
   std::string vendor;
@@ -18,20 +18,21 @@ struct PluginFacts {
   std::vector<std::string> sources;
 };
 
-// Checks sizes, versions, strings, counts and that every required function is there. Throws Refusal: AbiTooOld,
+// Checks sizes, versions, strings and counts, and that every required function exists. Throws Refusal: AbiTooOld,
 // AbiTooNew or InitFailed.
 PluginFacts CheckDescriptor(const EpPluginDescriptor* descriptor, const EpHostInfo& host);
 
-// The manifest is a claim that decided about priority and sources, and its version is what people and caches know of
-// the plugin; the binary must confirm it. Throws Refusal: ManifestMismatch.
+// Checks that the binary confirms its manifest, which is only a claim. The manifest decided about priority and sources,
+// and its version is what people and caches know. Throws Refusal: ManifestMismatch.
 void CompareWithManifest(const PluginFacts& facts, const Manifest& manifest);
 
-// A plugin's string: not null, ends within 256 bytes, UTF-8 text of one line. Throws Refusal (InitFailed) with `what`.
+// Checks a plugin's string: not null, ends within 256 bytes, UTF-8 text of one line. Throws Refusal (InitFailed) with
+// `what`.
 std::string CheckedString(const char* text, std::string_view what);
 
-// "0.2"
+// Text of a version, such as "0.2".
 std::string AbiVersionName(uint32_t version);
-// "0.2", or "1.0 to 1.3"
+// Text of the host's version range: "0.2", or "1.0 to 1.3".
 std::string AbiRangeName(const EpHostInfo& host);
 // Whether a plugin that needs at least `version` works with this host.
 bool IsSpoken(uint32_t version, const EpHostInfo& host);

@@ -65,7 +65,7 @@ class Reader {
     return value;
   }
 
-  // The zero-terminated string at `offset`, which must end before `end`.
+  // Returns the zero-terminated string at `offset`, which must end before `end`.
   std::optional<std::string> String(uint64_t offset, uint64_t end) const {
     end = std::min(end, size_);
     if (offset >= end) return std::nullopt;
@@ -85,7 +85,7 @@ std::vector<ProgramHeader> ProgramHeaders(const Reader& file, const Header& head
   std::vector<ProgramHeader> headers;
   if (header.e_phentsize != sizeof(ProgramHeader)) return headers;
   for (uint64_t i = 0; i < header.e_phnum; ++i) {
-    // e_phnum has 16 bits, so only the offset itself could overflow.
+    // Only the offset itself could overflow, because e_phnum has 16 bits.
     if (header.e_phoff > UINT64_MAX / 2) break;
     const auto segment = file.Get<ProgramHeader>(header.e_phoff + i * sizeof(ProgramHeader));
     if (!segment) break;
@@ -94,7 +94,7 @@ std::vector<ProgramHeader> ProgramHeaders(const Reader& file, const Header& head
   return headers;
 }
 
-// Where in the file the memory address is; nullopt when no loaded part has it.
+// File offset of the memory address; nullopt when no loaded part has it.
 std::optional<uint64_t> OffsetOf(const std::vector<ProgramHeader>& segments, uint64_t address) {
   for (const ProgramHeader& segment : segments) {
     if (segment.p_type != PT_LOAD || address < segment.p_vaddr) continue;
@@ -151,7 +151,10 @@ ElfFile ReadElf(const std::filesystem::path& path) {
     uint16_t machine;
   };
   auto start = file.Get<Start>(0);
-  if (!start || std::memcmp(start->ident, ELFMAG, SELFMAG) != 0) return elf;
+  if (!start || std::memcmp(start->ident, ELFMAG, SELFMAG) != 0) {
+    elf.first_bytes.assign(reinterpret_cast<const char*>(mapped->data()), std::min<uint64_t>(mapped->size(), 512));
+    return elf;
+  }
   elf.is_elf = true;
   const bool native_order = start->ident[EI_DATA] == kNativeOrder;
   if (!native_order) {

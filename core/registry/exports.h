@@ -1,5 +1,5 @@
-// Exports: the symbols that a library gives to others, read from its file, without loading it and without a compiler's
-// tools. A plugin gives EpPluginQuery and nothing else: what it exports besides may get mixed up with another plugin's.
+// Exports: the symbols that a library exports, read from its file without loading it and without compiler tools. A
+// plugin exports EpPluginQuery and nothing else: other exports may collide with another plugin's.
 //
 //   for (const std::string& name : ExportedSymbols(library)) …
 #pragma once
@@ -10,11 +10,11 @@
 
 namespace epiphyte::core {
 
-// Sorted; without those that linkers add (_end, __bss_start …). Empty for what is no ELF file of this word size. Every
-// offset is checked against the file. Throws NO_SUCHFILE, INVALID_ARGUMENT or FAIL as MappedFile does.
+// Returns sorted names, without those that linkers add (_end, __bss_start …). Empty unless it is an ELF file of this
+// word size. Every offset is checked against the file. Throws NO_SUCHFILE, INVALID_ARGUMENT or FAIL as MappedFile does.
 std::vector<std::string> ExportedSymbols(const std::filesystem::path& library);
 
-// What a plugin's library exports beside EpPluginQuery, in one line: "a, b and 7 more"; "" for nothing.
+// Lists in one line what a plugin's library exports besides EpPluginQuery: "a, b and 7 more"; "" for nothing.
 std::string NeedlessExports(const std::filesystem::path& library);
 
 }  // namespace epiphyte::core

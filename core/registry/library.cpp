@@ -14,6 +14,7 @@
 #include "core/base/log.h"
 #include "core/base/process_end.h"
 #include "core/base/text.h"
+#include "core/onnx/file_kind.h"
 #include "core/registry/elf.h"
 #include "core/registry/module.h"
 #include "core/registry/platform.h"
@@ -22,7 +23,8 @@
 namespace epiphyte::core {
 namespace {
 
-// The file is looked at first: the dynamic loader crashes on some damaged files and explains little about others.
+// Checks the file before it is loaded: the dynamic loader crashes on some damaged files and explains little about
+// others.
 ElfFile CheckFile(const std::filesystem::path& library) {
   ElfFile elf;
   try {
@@ -32,7 +34,10 @@ ElfFile CheckFile(const std::filesystem::path& library) {
   }
   const std::string path = library.string();
   if (!elf.is_elf) {
-    throw Refusal(PluginState::kInitFailed, fmt::format("'{}' is not a shared library", path),
+    const std::string_view kind = GuessFileKind(elf.first_bytes);
+    throw Refusal(PluginState::kInitFailed,
+                  kind.empty() ? fmt::format("'{}' is not a shared library", path)
+                               : fmt::format("'{}' is not a shared library but looks like {}", path, kind),
                   "install the library again or correct its path");
   }
   if (!elf.is_native) {
@@ -51,7 +56,7 @@ ElfFile CheckFile(const std::filesystem::path& library) {
   return elf;
 }
 
-// What dlerror() said, out of Boost's text around it.
+// Text of dlerror(), without Boost's text around it.
 std::string LoaderMessage(const std::system_error& error) {
   constexpr std::string_view kBegin = "dlerror system message: ";
   std::string_view text = error.what();
@@ -70,8 +75,8 @@ Refusal ExplainLoadFailure(const std::filesystem::path& library, const ElfFile& 
   std::string hint = "install what it depends on";
   if (!depends.empty()) hint += fmt::format("; its manifest names {}", fmt::join(depends, ", "));
   if (culprit.find('/') == std::string::npos && culprit.find(' ') == std::string::npos && culprit != message) {
-    // The loader adds what the system said, in the user's language, when there is no such file; when there is one that
-    // it has no memory for, it adds nothing.
+    // When there is no such file, the loader adds the system's message in the user's language. When there is a file
+    // that it has no memory for, it adds nothing.
     if (message.find(std::generic_category().message(ENOENT)) == std::string::npos) {
       return Refusal(
           PluginState::kInitFailed,
@@ -94,8 +99,8 @@ Refusal ExplainLoadFailure(const std::filesystem::path& library, const ElfFile& 
       "find that when it is built");
 }
 
-// Holds on to the library for the life of the process, also when it turns out to be unusable: its static constructors
-// have run. The list is leaked, because what is in it must never be destroyed.
+// Holds on to the library for the life of the process, even if it turns out to be unusable: its static constructors
+// have run. The list is leaked, because its content must never be destroyed.
 boost::dll::shared_library& KeepMapped(std::unique_ptr<boost::dll::shared_library> library) {
   static auto* const mutex = new std::mutex;
   static auto* const libraries = new std::vector<std::unique_ptr<boost::dll::shared_library>>;
@@ -119,7 +124,7 @@ EpPluginQueryFunction OpenPluginLibrary(const std::filesystem::path& library, co
                   fmt::format("'{}' let a C++ exception escape while it was loaded", library.string()),
                   "report this to the plugin's vendor");
   }
-  ProcessEnd::Notice();  // before what it has made is destroyed
+  ProcessEnd::Notice();  // must be noticed before the library's objects are destroyed
   dll::shared_library& plugin = KeepMapped(std::move(opened));
   if (!plugin.has(EP_PLUGIN_QUERY_SYMBOL)) {
     throw Refusal(PluginState::kSymbolMissing,
@@ -128,7 +133,7 @@ EpPluginQueryFunction OpenPluginLibrary(const std::filesystem::path& library, co
   }
   using Query = const EpPluginDescriptor*(const EpHostInfo*, const EpPluginEnvironment*);
   const auto query = &plugin.get<Query>(EP_PLUGIN_QUERY_SYMBOL);
-  // Symbols are searched in a library's dependencies too, and a mapped library of the same identity is reused.
+  // The loader also searches a library's dependencies for symbols, and it reuses a mapped library of the same identity.
   const std::filesystem::path module = ModuleOf(reinterpret_cast<const void*>(query));
   if (module != library) {
     throw Refusal(PluginState::kSymbolMissing,

@@ -1,7 +1,8 @@
-// Opens plugin libraries. The only place that runs code it has not seen before.
+// Opens plugin libraries. This is the only place that runs code which the host has not seen before.
 //
-// By canonical absolute path, all symbols resolved at once, none made visible to others. Never closed: a library may
-// have started threads, registered exit handlers or handed out pointers.
+// Libraries are opened by canonical absolute path. All symbols are resolved at once, and none is visible to other
+// libraries. They are never closed: a library may have started threads, registered exit handlers or handed out
+// pointers.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +13,7 @@
 
 namespace epiphyte::core {
 
-// `depends`: what the manifest says the library needs, for the message when something is missing. Throws Refusal.
+// `depends`: libraries that it needs according to the manifest, for the message when one is missing. Throws Refusal.
 EpPluginQueryFunction OpenPluginLibrary(const std::filesystem::path& library, const std::vector<std::string>& depends);
 
 }  // namespace epiphyte::core

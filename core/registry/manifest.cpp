@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/strict_yaml.h"
 #include "core/base/text.h"
+#include "core/onnx/file_kind.h"
 #include "core/registry/platform.h"
 #include "core/registry/yaml_fields.h"
 #include "epiphyte/ep_abi.h"
@@ -50,7 +51,7 @@ std::string ReadLibraryPath(const YamlNode& node) {
   return path;
 }
 
-// One value for all platforms, under the key "", or a map from platform to value.
+// Reads one value for all platforms, under the key "", or a map from platform to value.
 template <typename Read>
 auto ReadPerPlatform(const YamlNode& node, Read&& read) {
   std::map<std::string, decltype(read(node))> values;
@@ -128,6 +129,7 @@ bool NormalizeSha256(std::string* digest) {
 }
 
 Manifest ParseManifest(std::string_view text, const std::filesystem::path& path) {
+  RefuseLfsPointer(text, fmt::format("manifest '{}'", path.string()));
   const YamlNode root = ParseStrictYaml(text, path.string());
   CheckVersion(root);
 

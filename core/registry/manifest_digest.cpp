@@ -29,7 +29,7 @@ std::string LowerCase(std::string digest) {
   return digest;
 }
 
-// By platform; "" for a single one.
+// Digests by platform; the key is "" for a single one.
 std::map<std::string, std::string> RecordedDigests(const YamlNode& root) {
   std::map<std::string, std::string> recorded;
   const YamlNode* node = root.Find(kDigestKey);
@@ -40,7 +40,7 @@ std::map<std::string, std::string> RecordedDigests(const YamlNode& root) {
 }
 
 struct OpenManifest {
-  fs::path path;  // canonical
+  fs::path path;  // canonical path
   std::string text;
   YamlNode root;
   std::vector<ManifestDigest> digests;
@@ -50,7 +50,7 @@ OpenManifest Open(const fs::path& path) {
   OpenManifest open;
   std::error_code error;
   open.path = fs::canonical(path, error);
-  if (error) open.path = path;  // reading it says why
+  if (error) open.path = path;  // the error appears again when the file is read
   open.text = ReadSmallFile(open.path, kMaxManifestBytes);
   const Manifest manifest = ParseManifest(open.text, open.path);
   open.root = ParseStrictYaml(open.text, open.path.string());
@@ -67,7 +67,7 @@ OpenManifest Open(const fs::path& path) {
   return open;
 }
 
-// Where a node is in the text: "file:line:column", counted without a byte order mark.
+// Offset of a node in the text, from its "file:line:column", which is counted without a byte order mark.
 size_t OffsetOf(std::string_view text, const YamlNode& node) {
   const size_t column_at = node.where.rfind(':');
   const size_t line_at = node.where.rfind(':', column_at - 1);
@@ -81,7 +81,7 @@ size_t OffsetOf(std::string_view text, const YamlNode& node) {
   return offset + column - 1;
 }
 
-// The text with digests put in; an edit that went wrong is found by reading the result.
+// Writes digests into the text; a wrong edit is detected by reading the result.
 class Editor {
  public:
   explicit Editor(const OpenManifest& manifest) : manifest_(manifest) {}
@@ -125,7 +125,7 @@ class Editor {
   }
   std::string Value(bool for_all) const { return for_all ? Quoted(manifest_.digests[0].actual) : Map(); }
 
-  // Behind the last line, or, in JSON, before the first key.
+  // Adds the key after the last line or, in JSON, before the first key.
   void AddKey(bool for_all) {
     const std::string& text = manifest_.text;
     const size_t root = OffsetOf(text, manifest_.root);
@@ -143,7 +143,7 @@ class Editor {
     edits_.push_back({offset, node.scalar.size() + (quoted ? 2 : 0), std::move(text)});
   }
 
-  // One digest for all libraries stays one as long as they are equal.
+  // A single digest for all libraries stays single as long as they are equal.
   void ReplaceSingle(const YamlNode& node, bool for_all) {
     bool equal = true;
     for (const ManifestDigest& digest : manifest_.digests)
@@ -155,7 +155,7 @@ class Editor {
     for (const ManifestDigest& digest : manifest_.digests) {
       if (digest.actual.empty()) continue;
       if (digest.platform.empty()) {
-        // One library for all platforms, whatever digests of earlier ones are called.
+        // There is one library for all platforms, whatever keys the earlier digests have.
         for (const auto& [platform, node] : map.fields) ReplaceScalar(node, Quoted(digest.actual));
       } else if (const YamlNode* node = map.Find(digest.platform)) {
         ReplaceScalar(*node, Quoted(digest.actual));

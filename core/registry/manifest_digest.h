@@ -1,7 +1,7 @@
-// Digests in manifests: what a manifest says of its libraries, beside what they are, and writing it anew.
+// Digests in manifests: compares a manifest's digests with its libraries, and writes them anew.
 //
-// Packaging changes libraries after they were built: strip, patchelf, signatures. A digest that was taken before that
-// is then wrong (DigestMismatch), and has to be taken again of what is installed.
+// Packaging changes libraries after they were built: strip, patchelf, signatures. A digest taken before that is wrong
+// (DigestMismatch), and must be taken again from the installed file.
 //
 //   for (const ManifestDigest& digest : ReadManifestDigests("vendor.yaml")) …
 //   WriteManifestDigests("vendor.yaml");
@@ -15,21 +15,22 @@
 namespace epiphyte::core {
 
 struct ManifestDigest {
-  std::string platform;           // "": the library is for all
-  std::filesystem::path library;  // absolute
-  std::string recorded;           // in the manifest, lower-case; "": none
-  std::string actual;             // "": the library is not here
+  std::string platform;           // "" when the library is for all platforms
+  std::filesystem::path library;  // absolute path
+  std::string recorded;           // digest in the manifest, lower-case; "" when there is none
+  std::string actual;             // digest of the file; "" when the library is not installed
 };
 
-// One for each library of the manifest. Throws INVALID_ARGUMENT and NO_SUCHFILE for a manifest that is none, and what
-// hashing a library throws.
+// Returns one entry for each library of the manifest. Throws INVALID_ARGUMENT and NO_SUCHFILE for an unusable manifest,
+// and the errors of hashing a library.
 std::vector<ManifestDigest> ReadManifestDigests(const std::filesystem::path& manifest);
-// Records the digest of each library that is here, and leaves all else in the file as it is, comments too. The file is
-// replaced in one step. Returns the digests as they were before. Throws what ReadManifestDigests throws, NO_SUCHFILE
-// when no library is here, FAIL when the file can't be written, and INVALID_ARGUMENT when its form allows no change.
+// Records the digest of each installed library, and leaves the rest of the file as it is, comments too. The file is
+// replaced in one step. Returns the digests as they were before. Throws the errors of ReadManifestDigests, NO_SUCHFILE
+// when no library is installed, FAIL when the file can't be written, and INVALID_ARGUMENT when its form allows no
+// change.
 std::vector<ManifestDigest> WriteManifestDigests(const std::filesystem::path& manifest);
 
-// Why a library may have another digest than the one that was taken of it, and what to do.
+// Advice for a digest mismatch: why the library may differ from its digest, and what to do.
 std::string WhyDigestsDiffer(const std::filesystem::path& library, const std::filesystem::path& manifest);
 
 }  // namespace epiphyte::core

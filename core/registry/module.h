@@ -1,4 +1,4 @@
-// Which file a piece of code in this process came from.
+// Finds the file that a piece of code in this process came from.
 #pragma once
 
 #include <filesystem>

@@ -15,7 +15,7 @@ namespace epiphyte::core {
 namespace {
 
 constexpr size_t kMaxName = 64;
-constexpr size_t kMaxTextBytes = 1024;  // the zero included
+constexpr size_t kMaxTextBytes = 1024;  // including the terminating zero
 
 template <typename Number>
 std::optional<Number> Parse(std::string_view text) {
@@ -181,7 +181,7 @@ OptionDeclaration ReadOption(const EpOptionInfo* info, size_t place) {
   return option;
 }
 
-// "" when it fits.
+// Problem of the value for the option; "" when it fits.
 std::string ProblemOf(std::span<const OptionDeclaration> declared, std::string_view name, std::string_view value) {
   const auto found = std::find_if(declared.begin(), declared.end(),
                                   [&](const OptionDeclaration& option) { return option.name == name; });

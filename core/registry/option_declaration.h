@@ -1,4 +1,4 @@
-// OptionDeclaration: an option that a plugin says it takes (ep_options.h), and what is given for it held against that.
+// OptionDeclaration: an option that a plugin declares (ep_options.h), and checks of given values against it.
 //
 //   const std::vector<OptionDeclaration> declared = ReadDeclarations(infos);
 //   FindWrong(declared, {{"precison", "bf16"}});   // 'precison': "is unknown; did you mean 'precision'?"
@@ -20,9 +20,8 @@
 
 namespace epiphyte::core {
 
-// The option of every provider that is the host's: which of the plugin's devices to use, a number from 0, or several
-// with commas between them. It comes from where all options come from, and the plugin is given the devices instead of
-// the option.
+// The host's own option of every provider: the plugin's devices to use, as a number from 0 or several with commas
+// between them. It may be set in all places where options are set. The plugin gets the devices instead of the option.
 inline constexpr std::string_view kDeviceOption = "device";
 
 struct OptionDeclaration {
@@ -30,14 +29,14 @@ struct OptionDeclaration {
   std::string name;
   std::string default_value;
   std::string help;
-  std::string minimum;  // of numbers; "": no bound
+  std::string minimum;  // bound of numbers; "": none
   std::string maximum;
   std::vector<std::string> choices;
 
   bool operator==(const OptionDeclaration&) const = default;
 };
 
-// What of a declaration is wrong.
+// The faulty part of a declaration.
 enum class OptionFault { kInfo, kName, kTwice, kType, kHelp, kRange, kChoices, kNoDefault, kDefault };
 
 // INVALID_ARGUMENT with a message that names the option.
@@ -51,24 +50,24 @@ class BadOption : public Error {
   OptionFault fault_;
 };
 
-// What a plugin answered, believed in nothing. Throws BadOption for the first option that is wrong.
+// Checks and copies a plugin's declarations. Throws BadOption for the first wrong one.
 std::vector<OptionDeclaration> ReadDeclarations(std::span<const EpOptionInfo* const> infos);
 
 using OptionMap = std::map<std::string, std::string>;
 
 struct WrongOption {
   std::string name;
-  std::string subject;  // "option 'tiles'"
-  std::string problem;  // what follows: "is '9', a whole number from 1 to 8 expected"
+  std::string subject;  // such as "option 'tiles'"
+  std::string problem;  // rest of the message: "is '9', a whole number from 1 to 8 expected"
 };
-// The first of the options that isn't declared, or whose value doesn't fit. The host's own one is not looked at.
+// Returns the first option that isn't declared or has an unsuitable value. Skips the host's own option.
 std::optional<WrongOption> FindWrong(std::span<const OptionDeclaration> declared, const OptionMap& options);
 
-// Makes of options that fit what the plugin gets: each that is declared, by default where it wasn't given, in the
-// spelling that ep_options.h promises.
+// Completes options that fit: each declared option gets its default if it wasn't given, in the spelling that
+// ep_options.h promises.
 void Complete(std::span<const OptionDeclaration> declared, OptionMap* options);
 
-// "string", "int", "float", "bool", "choice"
+// Name of the type: "string", "int", "float", "bool", "choice".
 std::string_view OptionTypeName(EpOptionType type);
 
 }  // namespace epiphyte::core

@@ -11,7 +11,7 @@ struct Alias {
   std::string_view name;
   std::string_view means;
 };
-// A name that begins another one comes after it.
+// A name that is the beginning of another comes after it.
 constexpr std::array<Alias, 10> kSystems = {{{"linux", "linux"},
                                              {"gnulinux", "linux"},
                                              {"windows", "windows"},
@@ -36,7 +36,7 @@ constexpr std::array<Alias, 13> kProcessors = {{{"x8664", "x86_64"},
                                                 {"i386", "x86"},
                                                 {"i686", "x86"}}};
 
-// Lower case, without what separates words.
+// The text in lower case, without separators.
 std::string Letters(std::string_view text) {
   std::string letters;
   for (const char c : text) {

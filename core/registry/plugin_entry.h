@@ -1,4 +1,4 @@
-// What is known of a plugin: as a candidate, in exactly one state, and loaded.
+// PluginEntry and LoadedPlugin: the data of a plugin as a candidate, in exactly one state, and as loaded.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +21,10 @@
 namespace epiphyte::core {
 
 enum class PluginState {
-  kReady,  // manifest fine, library not opened yet
+  kReady,  // the manifest is valid, the library not opened yet
   kLoaded,
   kDisabled,
-  kShadowed,  // another plugin of that name, or source, comes first; its turn comes when that one can't be loaded
+  kShadowed,  // another plugin of that name or source comes first; this one is used if that one can't be loaded
   kDenied,
   kWrongPlatform,
   kAbiTooOld,
@@ -38,19 +38,20 @@ enum class PluginState {
   kInitFailed,
   kNoDevice,
 };
-std::string_view PluginStateName(PluginState state);  // "Ready", "Loaded", …
+std::string_view PluginStateName(PluginState state);  // Name of the state: "Ready", "Loaded", …
 
 struct PluginEntry {
-  Manifest manifest;  // of kBadManifest: only path, and name if it could be read
+  Manifest manifest;  // for kBadManifest only path, and the name if it could be read
   PluginState state = PluginState::kReady;
-  std::string message;                                        // one line; empty for kReady and kLoaded
-  std::string hint;                                           // what to do; may be empty
-  std::filesystem::path library;                              // absolute; empty when unknown
-  int64_t priority = 0;                                       // after the policy
-  std::map<std::string, std::string> options;                 // manifest defaults overridden by the policy
-  std::map<std::string, std::filesystem::path> option_files;  // the policy file that set each; none: the manifest
-  std::set<std::string> pinned;                               // options that a session can't change
-  size_t found = 0;                                           // place in the search order
+  std::string message;                         // why it can't be used, one line; empty for kReady and kLoaded
+  std::string hint;                            // advice for the user; may be empty
+  std::filesystem::path library;               // absolute path; empty when unknown
+  int64_t priority = 0;                        // priority after applying the policy
+  std::map<std::string, std::string> options;  // manifest defaults overridden by the policy
+  // The policy file that set each option; options of the manifest have no entry.
+  std::map<std::string, std::filesystem::path> option_files;
+  std::set<std::string> pinned;  // options that a session can't change
+  size_t found = 0;              // place in the search order
 };
 
 // A device as the plugin described it, copied.
@@ -65,13 +66,13 @@ struct Device {
   uint32_t vendor_id = 0;
   uint32_t device_id = 0;
   uint64_t memory_bytes = 0;
-  bool compile_only = false;  // not here: contexts can be compiled for it
+  bool compile_only = false;  // the device isn't present: contexts can only be compiled for it
   bool integrated = false;
   bool lost = false;
-  bool software = false;  // the CPU stands in for it: for those who ask for it
+  bool software = false;  // the CPU emulates the device; used only on request
 };
 
-// A plugin that answered. Lives as long as the process: the address never changes.
+// An initialized plugin. Lives as long as the process: the address never changes.
 struct LoadedPlugin {
   const EpPluginDescriptor* descriptor = nullptr;
   EpPlugin* plugin = nullptr;
@@ -79,57 +80,59 @@ struct LoadedPlugin {
   std::string vendor;
   std::string version;
   std::vector<std::string> sources;
-  std::map<std::string, std::string> parameters;  // the manifest's
+  std::map<std::string, std::string> parameters;  // parameters in the manifest
   std::vector<Device> devices;
-  std::optional<std::vector<OptionDeclaration>> options;  // that it takes; none: it doesn't say
+  // Declared options; nullopt when the plugin doesn't declare its options.
+  std::optional<std::vector<OptionDeclaration>> options;
   std::filesystem::path library;
   std::filesystem::path manifest;
   ForkMark initialized;
 
-  // False in a child that was forked since the plugin was initialized, unless all of its devices are CPUs: a driver, a
-  // daemon or a device of the parent's answers no child.
+  // Whether this process can use the plugin. False in a child that was forked after the plugin was initialized: a
+  // driver, daemon or device of the parent doesn't answer the child. True if all devices of the plugin are CPUs.
   bool IsUsableHere() const { return !initialized.IsInherited() || HasOnlyCpus(); }
-  // Throws FAIL when it isn't.
+  // Throws FAIL when this process can't use the plugin.
   void RequireUsableHere() const;
   bool HasOnlyCpus() const;
 };
 
 struct CatalogOptions {
-  // Folders, or single manifests; given by the application; searched after EPIPHYTE_PLUGIN_PATH.
+  // Folders or single manifests that the application adds; searched after EPIPHYTE_PLUGIN_PATH.
   std::vector<std::filesystem::path> paths;
-  // EPIPHYTE_PLUGIN_PATH, EPIPHYTE_POLICY, EPIPHYTE_DISABLE; never used in a process with raised privileges.
+  // Whether EPIPHYTE_PLUGIN_PATH, EPIPHYTE_POLICY and EPIPHYTE_DISABLE are read. They are never used in a process with
+  // raised privileges.
   bool use_environment = true;
   bool use_user_folder = true;  // the user's plugins and policy file
-  // Plugins of this installation and of the system, and the defaults of the system's policy file. What that file
-  // denies, allows and pins counts in any case.
+  // Whether to use plugins of this installation and of the system, and the defaults of the system's policy file. That
+  // file's denied, allowed and pinned settings always count.
   bool use_system_folders = true;
-  // The system's policy file and plugins are there. Not for applications: tests have one of their own.
+  // Folder of the system's policy file and plugins. Only tests change it.
   std::filesystem::path system_folder = "/etc/epiphyte";
-  // Takes the place of the user's epiphyte.yaml; empty: what EPIPHYTE_POLICY names, else the user's.
+  // Replaces the user's epiphyte.yaml. If empty, the file that EPIPHYTE_POLICY names is used, else the user's.
   std::filesystem::path policy_file;
-  // Names of plugins that are not to be used, as if a policy disabled them.
+  // Names of plugins to disable, as a policy would.
   std::vector<std::string> disabled;
-  // With raised privileges, plugins and policy files that others could have put there are refused; else there is a note
-  // about them.
+  // With raised privileges, plugins and policy files that other users could have put there are refused; otherwise there
+  // is a note about them.
   bool elevated = IsElevated();
 };
 
-// Adds to the options that a session gives a provider what manifest and policy set. Throws INVALID_ARGUMENT when the
-// session changes one that is pinned.
+// Adds the options of manifest and policy to those that a session gives a provider. Throws INVALID_ARGUMENT when the
+// session changes a pinned one.
 void AddEntryOptions(const PluginEntry& entry, std::map<std::string, std::string>* options);
 
-// A plugin's library that the application names itself, with what a manifest would say of it.
+// A plugin's library that the application names itself, with the facts that a manifest would have.
 struct PluginLibrary {
   std::filesystem::path path;
-  std::string name;                  // what the library must say; empty: whatever it says
-  std::string sha256;                // of the library, 64 hex digits; empty: not checked
-  std::vector<std::string> depends;  // libraries, named in the error if missing
+  std::string name;                  // the name that the library must have; empty: any
+  std::string sha256;                // the library's digest, 64 hex digits; empty: not checked
+  std::vector<std::string> depends;  // libraries that it needs; the error names one that is missing
   int64_t priority = 0;
   bool fallback = false;
   std::map<std::string, std::string> options;
 };
 
-// A folder searched (or a single manifest given as a path) and what was found there, for `doctor`.
+// A folder that was searched (or a single manifest given as a path) and its manifests, for `doctor`.
 struct SearchedFolder {
   std::filesystem::path path;
   std::string origin;  // "EPIPHYTE_PLUGIN_PATH", "application", "user", "installation", "system"
@@ -137,8 +140,8 @@ struct SearchedFolder {
   size_t manifests = 0;
 };
 
-// Told before each step of loading a plugin what comes next, "calling GetDevices": who loads in a process of its own
-// can say where that process ended.
+// Called before each step of loading a plugin with the next step, such as "calling GetDevices". A caller that loads in
+// a separate process can tell from it where that process ended.
 using StepObserver = std::function<void(std::string_view step)>;
 
 }  // namespace epiphyte::core

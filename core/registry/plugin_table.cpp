@@ -23,7 +23,8 @@
 namespace epiphyte::core {
 namespace {
 
-// So many fit in one call; more are asked for in a second one. Beyond the limit the count is no number of devices.
+// Usual and largest count of devices. kUsualDevices fit in one call; more need a second one. A count beyond kMaxDevices
+// is not plausible.
 constexpr uint32_t kUsualDevices = 64;
 constexpr uint32_t kMaxDevices = 4096;
 
@@ -37,12 +38,12 @@ struct Slot {
   uint64_t users = 0;
 };
 
-// Neither slots nor strings are ever removed: plugins and callers keep pointers to them.
+// Slots and strings are never removed: plugins and callers keep pointers to them.
 struct Table {
   std::mutex mutex;
-  std::map<std::string, Slot> slots;  // see KeyOf; or by the address of a query function
+  std::map<std::string, Slot> slots;  // key: see KeyOf, or the address of a query function
   std::set<std::string> strings;
-  std::map<std::string, Environment> environments;  // by the slot's key and the manifest
+  std::map<std::string, Environment> environments;  // key: the slot's key and the manifest
 };
 
 // Leaked, because plugins are used until the process ends.
@@ -56,7 +57,7 @@ Table& TheTable() {
                 "report this to the plugin's vendor");
 }
 
-// Calls into the plugin. A plugin must not throw; one that does is refused, not fatal.
+// Calls into the plugin. A plugin must not throw; one that does is refused instead of ending the process.
 template <typename Call>
 auto Guarded(std::string_view plugin, std::string_view name, Call&& call) {
   try {
@@ -73,7 +74,7 @@ void Announce(const StepObserver& observer, std::string_view step) {
   if (observer) observer(step);
 }
 
-// Takes the status.
+// Takes over and releases the status.
 std::string TakeMessage(EpStatus* status, const EpHostInfo& host) {
   const char* text = host.status->GetMessage(status);
   std::string message = PrintableLine(text == nullptr ? "" : text);
@@ -81,14 +82,14 @@ std::string TakeMessage(EpStatus* status, const EpHostInfo& host) {
   return message;
 }
 
-// Takes the status.
+// Takes over and releases the status.
 void RefuseOnStatus(std::string_view call, EpStatus* status, const EpHostInfo& host) {
   if (status == nullptr) return;
   throw Refusal(PluginState::kInitFailed, fmt::format("{} failed: {}", call, TakeMessage(status, host)));
 }
 
-// Plugins of ABI 0.1 answer null to a host that doesn't offer that version. Asked once more by one that does, they say
-// who they are. The query reads nothing of the host but its versions then.
+// Whether the plugin has ABI 0.1. Such plugins answer null to a host that doesn't offer that version. They are queried
+// again with a host that does, and then identify themselves. The query reads nothing of that host but its versions.
 bool IsOfAbi01(EpPluginQueryFunction query, const EpHostInfo& host, const EpPluginEnvironment& environment) {
   static const EpHostInfo* const kOffer = [&] {
     auto* offer = new EpHostInfo(host);  // leaked: a plugin may keep the address
@@ -100,7 +101,7 @@ bool IsOfAbi01(EpPluginQueryFunction query, const EpHostInfo& host, const EpPlug
          Guarded(environment.name, EP_PLUGIN_QUERY_SYMBOL, [&] { return query(kOffer, &environment); }) != nullptr;
 }
 
-// Static constructors are a plugin's code, too.
+// Opening is watched too, because static constructors are the plugin's code.
 EpPluginQueryFunction OpenWatched(const std::filesystem::path& library, const Manifest& manifest) {
   WatchedCall::NoticeExit();
   EpPluginQueryFunction query = nullptr;
@@ -170,7 +171,7 @@ std::vector<Device> ReadDevices(const LoadedPlugin& plugin, const EpHostInfo& ho
       throw Refusal(PluginState::kInitFailed, fmt::format("{} is malformed: {}", what, problem),
                     "report this to the plugin's vendor");
     }
-    // A kind that a later ABI added is some other device to this host.
+    // A kind that a later ABI added counts as "other" here.
     const EpDeviceKind kind = std::min<EpDeviceKind>(info->kind, EP_DEVICE_OTHER);
     Device device;
     device.kind = kind;
@@ -192,7 +193,7 @@ std::vector<Device> ReadDevices(const LoadedPlugin& plugin, const EpHostInfo& ho
   return devices;
 }
 
-// Null when the plugin doesn't say which options it takes.
+// Returns null when the plugin doesn't declare its options.
 const EpOptionsApi* FindOptionsTable(const LoadedPlugin& plugin, const StepObserver& observer) {
   if (plugin.descriptor->GetExtension == nullptr) return nullptr;
   Announce(observer, "calling GetExtension");
@@ -232,7 +233,7 @@ std::optional<std::vector<OptionDeclaration>> AskForOptions(const LoadedPlugin& 
   throw Refusal(PluginState::kInitFailed, fmt::format("GetOptions: {}", problem), "report this to the plugin's vendor");
 }
 
-// A manifest's options are a claim, too.
+// A manifest's options are a claim, too, so they are checked against the plugin's declarations.
 void CheckManifestOptions(const LoadedPlugin& plugin, const Manifest& manifest) {
   if (!plugin.options) return;
   if (const auto wrong = FindWrong(*plugin.options, manifest.options)) {
@@ -256,14 +257,14 @@ void Shutdown(const LoadedPlugin& plugin) {
 
 using Parameters = std::map<std::string, std::string>;
 
-// One library may serve several manifests, each as a plugin of its own.
+// Key of a plugin's slot. One library may serve several manifests, each as a separate plugin.
 std::string KeyOf(const std::filesystem::path& library, const Manifest& manifest, const EpHostInfo& host) {
   std::string key = fmt::format("{}\n{}\n{}", static_cast<const void*>(&host), library.string(), manifest.name);
   for (const auto& [name, value] : manifest.parameters) key += fmt::format("\n{}={}", name, value);
   return key;
 }
 
-// The same one for the same plugin and manifest, as long as the process lives.
+// Returns the same environment for the same plugin and manifest during the life of the process.
 const EpPluginEnvironment& EnvironmentOf(const std::string& key, const std::filesystem::path& library,
                                          const std::filesystem::path& manifest, const std::string& name,
                                          const Parameters& parameters, Table* table) {
@@ -287,7 +288,7 @@ const EpPluginEnvironment& EnvironmentOf(const std::string& key, const std::file
 
 PluginFacts FactsOf(const LoadedPlugin& plugin) { return {plugin.name, plugin.vendor, plugin.version, plugin.sources}; }
 
-// `plugin` has library and manifest. Fills the rest, or throws and leaves nothing initialized.
+// `plugin` has library and manifest already. Fills in the rest, or throws and leaves nothing initialized.
 void Initialize(LoadedPlugin* plugin, const EpPluginDescriptor* descriptor, PluginFacts facts, const EpHostInfo& host,
                 const EpPluginEnvironment& environment, const Manifest& manifest, const StepObserver& observer = {}) {
   plugin->descriptor = descriptor;
@@ -312,7 +313,7 @@ void Initialize(LoadedPlugin* plugin, const EpPluginDescriptor* descriptor, Plug
   }
 }
 
-// What the parent has initialized and not shut down before it forked this process.
+// Refuses a plugin that the parent process has initialized and not shut down before the fork.
 void RefuseInherited(const Slot& slot) {
   if (slot.users == 0) return;
   try {

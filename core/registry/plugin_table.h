@@ -1,7 +1,7 @@
 // Plugin table: the plugins that this process has initialized, whichever catalog asked first.
 //
-// A plugin's state is per process, so two catalogs that use the same library share it: the first initializes, the last
-// to let go shuts it down. Afterwards it can be initialized again. Thread-safe.
+// A plugin's state is per process, so two catalogs with the same library share it: the first one initializes it, and
+// the last one to release it shuts it down. Afterwards it can be initialized again. Thread-safe.
 #pragma once
 
 #include <filesystem>
@@ -12,20 +12,22 @@
 
 namespace epiphyte::core {
 
-// Given what a plugin says of itself before it is initialized; what it throws refuses the plugin.
+// Gets a plugin's facts before it is initialized; an exception refuses the plugin.
 using FactsCheck = std::function<void(const PluginFacts& facts)>;
 
-// Opens, queries, checks and initializes, or adds a user to what is initialized already. The reference stays valid for
-// the life of the process; its content may be used until ReleasePlugin. Throws Refusal, or what `check` throws, and
-// then has no lasting effect but that the library stays mapped. A manifest without a path is no file's: its digest and
-// `depends` count, and whether the plugin is the one that was meant is for `check` to say.
+// Opens, queries, checks and initializes a plugin, or adds a user to an initialized one. The reference stays valid for
+// the life of the process; its content may be used until ReleasePlugin.
+//
+// Throws Refusal, or the exception of `check`; the only lasting effect then is that the library stays mapped. A
+// manifest without a path belongs to no file: its digest and `depends` count, and `check` decides whether it is the
+// right plugin.
 const LoadedPlugin& AcquirePlugin(const std::filesystem::path& library, const Manifest& manifest,
                                   const EpHostInfo& host, const StepObserver& observer = {},
                                   const FactsCheck& check = {});
-// The same for a plugin that is part of the program; there is no manifest to compare with.
+// Same as above for a plugin that is part of the program; there is no manifest to compare with.
 const LoadedPlugin& AcquirePlugin(EpPluginQueryFunction query, const EpHostInfo& host, const FactsCheck& check);
 
-// Once for each AcquirePlugin.
+// Call it once for each AcquirePlugin.
 void ReleasePlugin(const LoadedPlugin& plugin);
 
 }  // namespace epiphyte::core

@@ -10,6 +10,7 @@
 #include "core/base/strict_yaml.h"
 #include "core/base/suggest.h"
 #include "core/base/text.h"
+#include "core/onnx/file_kind.h"
 #include "core/registry/provider_name.h"
 #include "core/registry/yaml_fields.h"
 
@@ -87,6 +88,7 @@ std::string Policy::PlaceOfDenial(std::string_view name) const {
 }
 
 Policy ParsePolicy(std::string_view text, const std::filesystem::path& path) {
+  RefuseLfsPointer(text, fmt::format("policy file '{}'", path.string()));
   const YamlNode root = ParseStrictYaml(text, path.string());
   const YamlNode& version = root.Required("policy_version");
   if (version.AsInt() != kPolicyVersion) {

@@ -1,4 +1,4 @@
-// Policy: what one policy file says about plugins. Which files there are, and which of them decides: policy_layers.h.
+// Policy: the content of one policy file about plugins. policy_layers.h tells which files exist, and which one decides.
 //
 //   policy_version: 1
 //   providers:
@@ -29,19 +29,19 @@ struct ProviderPolicy {
 };
 
 struct Policy {
-  std::filesystem::path path;  // empty: no policy file
+  std::filesystem::path path;  // empty when there is no policy file
   std::map<std::string, ProviderPolicy, std::less<>> providers;
   std::optional<std::vector<std::string>> allow;
   std::vector<std::string> deny;
-  // "file:line:column" of what is set: "providers.npu", "providers.npu.enabled", "providers.npu.pinned.device",
-  // "allow", "allow.cpu", "deny.acme".
+  // Position ("file:line:column") of each setting. Keys: "providers.npu", "providers.npu.enabled",
+  // "providers.npu.pinned.device", "allow", "allow.cpu", "deny.acme".
   std::map<std::string, std::string, std::less<>> places;
 
-  // Null when there is nothing about that provider.
+  // Returns null when the policy says nothing about the provider.
   const ProviderPolicy* Find(std::string_view name) const;
-  // Why the provider may not be used, or "".
+  // Why the provider may not be used; "" when it may.
   std::string ReasonToDeny(std::string_view name) const;
-  // Where that was decided, or "" when it may be used.
+  // Position of that decision; "" when the provider may be used.
   std::string PlaceOfDenial(std::string_view name) const;
 };
 

@@ -17,10 +17,9 @@ namespace {
 
 using Kind = PolicySetting::Kind;
 
-constexpr const char* kManifestOrigin = "manifest";  // or what an application says of a library without one
+constexpr const char* kManifestOrigin = "manifest";  // or the application's facts about a library without a manifest
 
-// Collects what is said of one provider, first to last, and lets each setting take the place of the one before unless
-// that is pinned.
+// Collects all settings of one provider, first to last. Each setting overrides the earlier one unless that is pinned.
 class SettingList {
  public:
   explicit SettingList(std::string provider) : provider_(std::move(provider)) {}
@@ -113,7 +112,7 @@ void AddLayer(const PolicyLayer& layer, const std::string& name, SettingList* li
   }
 }
 
-// What `places` calls the names of a policy: "providers.npu", "allow.npu", "deny.npu".
+// Provider name in a key of `places`: "providers.npu", "allow.npu", "deny.npu".
 std::string_view NameInPlace(std::string_view key) {
   const size_t dot = key.find('.');
   if (dot == std::string_view::npos) return {};
@@ -131,7 +130,7 @@ std::string WhatIsSet(const PolicySetting& setting) {
   return "";
 }
 
-// Settings that a pinned one or a denial leaves without effect, where it would have been another one.
+// Adds notes on settings that a pinned setting or a denial overrides with a different value.
 void AddIneffective(const std::vector<PolicySetting>& settings, std::vector<std::string>* notes) {
   std::map<std::string, const PolicySetting*> pinned;
   const PolicySetting* denied = nullptr;

@@ -11,7 +11,7 @@
 namespace epiphyte::core {
 namespace {
 
-// Takes the host's option out of the provider's: "1", or "0,2".
+// Removes the host's option from the provider's options and returns its devices: "1", or "0,2".
 std::vector<uint32_t> TakeDevices(const LoadedPlugin& plugin, OptionMap* options) {
   const auto option = options->find(std::string(kDeviceOption));
   if (option == options->end()) {
@@ -45,8 +45,8 @@ bool IsSoftware(const LoadedPlugin& plugin, uint32_t device) {
   return device < plugin.devices.size() && plugin.devices[device].software;
 }
 
-// What the plugin gets of the options, which `from_session` gave or else the policy file: the manifest's are known to
-// fit.
+// Checks the options for the plugin and completes them. `from_session` came from the session, others from the policy
+// file; the manifest's are known to fit.
 void FitOptions(const LoadedPlugin& plugin, const std::set<std::string>& from_session,
                 const std::map<std::string, std::filesystem::path>& policy_files, OptionMap* options) {
   if (!plugin.options) return;
@@ -64,6 +64,26 @@ bool CanBeUsed(const PluginEntry& entry) {
 }
 
 }  // namespace
+
+void RequireDevices(const LoadedPlugin& plugin, const std::vector<uint32_t>& devices) {
+  for (const uint32_t device : devices) {
+    if (device >= std::max<size_t>(1, plugin.devices.size())) {
+      const size_t count = plugin.devices.size();
+      FailHinting(
+          Hint::kProbePlugins, StatusCode::kInvalidArgument,
+          "provider '{}': device {} was asked for, but {}, and counting begins at 0; the catalog of plugins lists them",
+          plugin.name, device, count > 1 ? fmt::format("its devices are 0 to {}", count - 1) : "its only device is 0");
+    }
+    if (std::count(devices.begin(), devices.end(), device) > 1) {
+      Fail(StatusCode::kInvalidArgument, "provider '{}': device {} was asked for twice; name each once", plugin.name,
+           device);
+    }
+    if (device < plugin.devices.size() && plugin.devices[device].lost) {
+      Fail(StatusCode::kDeviceReset, "provider '{}': device '{}' is lost; restart the program, or use another device",
+           plugin.name, plugin.devices[device].name);
+    }
+  }
+}
 
 ProviderSetup SetUpProvider(const Catalog& catalog, const LoadedPlugin& plugin, OptionMap given, bool is_named) {
   ProviderSetup setup;
@@ -116,6 +136,18 @@ void CheckNames(Catalog& catalog, const ProviderRequest& request) {
     if (CanBeUsed(entry)) names.erase(entry.manifest.name);
   }
   for (const std::string& name : names) catalog.Load(name);
+  if (request.listed.empty()) return;
+  for (const auto& [name, options] : request.options) {
+    if (options.empty() || std::find(request.listed.begin(), request.listed.end(), name) != request.listed.end())
+      continue;
+    const std::vector<PluginEntry> entries = catalog.entries();
+    const bool is_fallback = std::any_of(entries.begin(), entries.end(), [&, &name = name](const PluginEntry& entry) {
+      return entry.manifest.name == name && entry.manifest.fallback;
+    });
+    if (is_fallback && !request.disable_fallback) continue;
+    FailHinting(Hint::kListPlugins, StatusCode::kInvalidArgument,
+                "options were given for provider '{}', which this session doesn't use", name);
+  }
 }
 
 }  // namespace epiphyte::core

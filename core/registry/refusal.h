@@ -1,4 +1,5 @@
-// Refusal: why one plugin can't be used. Thrown while it is loaded, kept in its entry, and of no effect on others.
+// Refusal: why one plugin can't be used. It is thrown while the plugin is loaded, kept in its entry, and has no effect
+// on other plugins.
 #pragma once
 
 #include <string>

@@ -21,13 +21,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Variables of a user's making must not choose what code a process with raised privileges runs.
+// Environment variable, ignored with raised privileges: a user's variables must not choose the code that such a process
+// runs.
 std::string TrustedVariable(const CatalogOptions& options, const char* name) {
   const char* value = options.elevated ? nullptr : secure_getenv(name);
   return value == nullptr ? "" : value;
 }
 
-// `$variable` or, if it is not set, `$HOME/fallback`; empty when neither is known. As the XDG rules want it, a relative
+// Folder `$variable` or, if it is not set, `$HOME/fallback`; empty when neither is known. By the XDG rules a relative
 // path counts as not set.
 fs::path UserFolder(const CatalogOptions& options, const char* variable, const char* fallback) {
   const fs::path chosen = TrustedVariable(options, variable);
@@ -81,11 +82,11 @@ class Finder {
     return manifests;
   }
 
-  // `path` is canonical but for its last component.
+  // `path` is canonical except for its last component.
   void AddManifest(const fs::path& path) {
     std::error_code error;
     fs::path canonical = fs::is_symlink(path, error) ? fs::canonical(path, error) : path;
-    if (error) canonical = path;  // a link that leads nowhere; reading it will say so
+    if (error) canonical = path;  // a dangling link; reading it reports the error
     if (manifests_seen_.insert(canonical).second) search_.manifests.push_back(std::move(canonical));
   }
 
@@ -111,7 +112,7 @@ void AddEnvironment(const CatalogOptions& options, Finder* finder) {
 }
 
 void AddSystem(const CatalogOptions& options, Finder* finder) {
-  // A link to a program with raised privileges may be anywhere, so that what lies beside it proves nothing.
+  // A link to a program with raised privileges may be anywhere, so the files beside it can't be trusted.
   const fs::path module = ModuleOf(reinterpret_cast<const void*>(&FindManifests));
   if (!module.empty() && !options.elevated) {
     const fs::path folder = module.parent_path();
@@ -125,18 +126,22 @@ void AddSystem(const CatalogOptions& options, Finder* finder) {
   finder->Add(options.system_folder / "plugins", "system");
 }
 
-// Whether there is a file, and what the system says when it doesn't let this process find out.
+// Whether the file exists. `error` is set when the system doesn't let this process find out.
 bool Exists(const fs::path& file, std::error_code* error) {
   const fs::file_status status = fs::status(file, *error);
   if (status.type() == fs::file_type::not_found) error->clear();
   return !*error && status.type() != fs::file_type::not_found;
 }
 
-// What can't be looked at may be there, and what it denies would be lost.
+// Throws when access is refused: the file may exist, and its denials would be lost.
 bool ExistsForCertain(const fs::path& file) {
   std::error_code error;
   const bool exists = Exists(file, &error);
   if (error) Fail(StatusCode::kFail, "policy file '{}' can't be looked at: {}", file.string(), error.message());
+  if (!exists && fs::is_symlink(fs::symlink_status(file, error))) {
+    Fail(StatusCode::kFail, "policy file '{}' is a link to '{}', which does not exist; correct or remove the link",
+         file.string(), fs::read_symlink(file, error).string());
+  }
   return exists;
 }
 
@@ -145,7 +150,7 @@ PolicyFile NamedPolicyFile(const fs::path& path, const char* origin, std::string
   Fail(StatusCode::kNoSuchFile, "the policy file '{}'{} does not exist; correct its path", path.string(), who);
 }
 
-// The user's layer; nothing when no such file is looked for.
+// The user's layer; empty when no such file is looked for.
 std::optional<PolicyFile> FindUserPolicy(const CatalogOptions& options) {
   if (!options.policy_file.empty()) return NamedPolicyFile(options.policy_file, "application", "");
   if (options.use_environment) {
@@ -156,7 +161,7 @@ std::optional<PolicyFile> FindUserPolicy(const CatalogOptions& options) {
   const fs::path config = UserFolder(options, "XDG_CONFIG_HOME", ".config");
   if (config.empty()) return std::nullopt;
   const fs::path file = config / "epiphyte/epiphyte.yaml";
-  // A service often runs with the home folder of another user, which is no reason to fail.
+  // No failure: a service often runs with the home folder of another user.
   std::error_code error;
   const bool exists = Exists(file, &error);
   if (error) Log(LogLevel::kInfo, "registry", "policy file '{}' is left out: {}", file.string(), error.message());

@@ -1,7 +1,7 @@
-// Where plugins and policy files are looked for.
+// Search paths of plugins and policy files.
 //
 // Order: EPIPHYTE_PLUGIN_PATH, the application's paths, the user's data folder, the folders of this installation, the
-// system's. Inside a folder by file name, so that the order in which a file system lists its entries changes nothing.
+// system's. Files in a folder are ordered by name, so the order of the file system's listing doesn't matter.
 #pragma once
 
 #include <filesystem>
@@ -14,17 +14,17 @@ namespace epiphyte::core {
 
 struct Search {
   std::vector<SearchedFolder> folders;
-  std::vector<std::filesystem::path> manifests;  // in search order, each file once
+  std::vector<std::filesystem::path> manifests;  // paths in search order, each file once
 };
 
-// A policy file that was read, or would be if it existed.
+// A policy file that was read, or would be read if it existed.
 struct PolicyFile {
   std::filesystem::path path;
   std::string origin;  // "system", "user", "EPIPHYTE_POLICY", "application"
   bool exists = false;
 };
 
-// A plugin that is not to be used in this run.
+// A plugin to disable in this run.
 struct DisabledForRun {
   std::string name;
   std::string origin;  // "EPIPHYTE_DISABLE", "application"
@@ -32,13 +32,13 @@ struct DisabledForRun {
 
 Search FindManifests(const CatalogOptions& options);
 
-// The policy files that count, the system's first, also those that don't exist. The system's is always among them: what
-// it denies and pins holds whatever the options say. A home that this process may not look into has no policy. Throws
-// NO_SUCHFILE for one that was named and doesn't exist, FAIL when it can't be known whether another one exists.
+// The policy files that count, the system's first, including files that don't exist. The system's file is always among
+// them: its denials and pins hold whatever the options say. A home folder that this process may not read has no policy.
+// Throws NO_SUCHFILE when a named file doesn't exist, FAIL when it can't be determined whether another one exists.
 std::vector<PolicyFile> FindPolicyFiles(const CatalogOptions& options);
 
-// Those that are not to be used in this run: EPIPHYTE_DISABLE, "npu,vulkan", and the application's. Throws
-// INVALID_ARGUMENT for what can't be a provider's name.
+// Plugins to disable in this run: from EPIPHYTE_DISABLE ("npu,vulkan") and from the application. Throws
+// INVALID_ARGUMENT for an impossible provider name.
 std::vector<DisabledForRun> FindDisabled(const CatalogOptions& options);
 
 }  // namespace epiphyte::core

@@ -16,7 +16,7 @@
 namespace epiphyte::core {
 namespace {
 
-// "model_ctx" → "model": binaries are named after the source model.
+// Name for binaries, which are named after the source model: "model_ctx" → "model".
 std::string StemOf(const std::filesystem::path& context_model) {
   std::string stem = context_model.stem().string();
   if (stem.size() > 4 && stem.ends_with("_ctx")) stem.resize(stem.size() - 4);
@@ -38,7 +38,8 @@ SessionBuilder::SessionBuilder(Environment& environment, const SessionConfig& co
 
 SessionBuilder::~SessionBuilder() {
   if (!compiling_group_) return;
-  generator_.reset();  // while this session has the turn: it takes back what it staged in the group's set
+  // Reset while this session has its turn, because it drops payloads that it staged in the group's set.
+  generator_.reset();
   compiling_group_->compiler = std::thread::id();
   if (joined_ && !config_.share.stop) return;
   const size_t models = compiling_group_->set == nullptr ? 0 : compiling_group_->set->ModelNames().size();
@@ -69,7 +70,7 @@ void SessionBuilder::JoinShareGroup() {
     loading_group_ = environment_.share_groups().ForLoading(name);
     return;
   }
-  // One session after another; a group may have ended while this one waited.
+  // Sessions of a group compile one after another. The group may have ended while this one waited.
   for (;;) {
     const auto group = environment_.share_groups().ForCompiling(name);
     if (group->compiler.load() == std::this_thread::get_id()) {
@@ -118,7 +119,7 @@ void SessionBuilder::Read() {
 }
 
 ReadOptions SessionBuilder::MakeReadOptions() {
-  // What a node takes, from its bytes to the first run: measured with a million of the smallest.
+  // Memory of a node, from its bytes to the first run: measured with a million of the smallest nodes.
   constexpr uint64_t kBytesPerNode = 1700;
   ReadOptions read = source_.MakeReadOptions(config_, model_path_, pool_, progress_.MakeProgressCallback());
   read.schemas = &schemas_;
@@ -134,8 +135,8 @@ ReadOptions SessionBuilder::MakeReadOptions() {
   return read;
 }
 
-// Back to the model as it was read, with what has been learnt since. Rare, and simpler than to undo what transforms,
-// placement and compiling have done to the graph.
+// Goes back to the model as it was read, but keeps what was learnt since. This is rare, and simpler than undoing the
+// changes of transforms, placement and compiling.
 void SessionBuilder::StartOver() {
   kernels_.clear();
   plan_.reset();
@@ -165,8 +166,8 @@ void SessionBuilder::StartOverWithout(const OptionalProviderError& failure) {
   StartOver();
 }
 
-// What a provider fails with is the session's failure if somebody listed it or nobody comes after it. Else it is
-// reported, and the session does without.
+// A provider's error is the session's error if the provider is listed or the fallback. Otherwise it is reported, and
+// the session goes on without the provider.
 void SessionBuilder::CallingUnlisted(const ProviderSlot& slot, const std::function<void()>& body) const {
   try {
     body();
@@ -188,12 +189,12 @@ Capability SessionBuilder::Ask(const ProviderSlot& slot, Graph& graph) {
   return capability;
 }
 
-// What relative paths in EPContext nodes are relative to.
+// Base of relative paths in EPContext nodes.
 std::filesystem::path SessionBuilder::ContextBase() const {
   return model_path_.empty() ? config_.context.file_path : model_path_;
 }
 
-// Before anything expensive, so that a wrong target fails at once.
+// Called before anything expensive, so that a wrong target fails at once.
 void SessionBuilder::MakeContextTarget() {
   if (!config_.context.enable) return;
   ContextTarget target;
@@ -220,7 +221,7 @@ void SessionBuilder::MakeContextTarget() {
                                 : std::make_unique<ContextGenerator>(std::move(target));
 }
 
-// After reading, when it is known which files of external data the model has.
+// Called after reading, when the model's files of external data are known.
 void SessionBuilder::ProtectSource() {
   if (generator_ == nullptr) return;
   std::vector<std::filesystem::path> files;
@@ -288,7 +289,7 @@ const ProviderSlot* SessionBuilder::Fallback() const {
   return found == providers_.end() ? nullptr : &*found;
 }
 
-// What is wrong with a context is told with the model that it is in: an application has many.
+// Adds the model's path to errors about a context, because an application has many models.
 template <typename Body>
 void SessionBuilder::NamingModel(Body&& body) const {
   try {
@@ -315,6 +316,11 @@ void SessionBuilder::PlaceContextNodes() {
     auto slot = std::find_if(providers_.begin(), providers_.end(),
                              [&](const ProviderSlot& candidate) { return candidate.plugin->name == owner; });
     if (slot == providers_.end()) {
+      if (config_.providers.empty()) {
+        Catalog& catalog = environment_.catalog();
+        const ProviderSetup setup = SetUpProvider(catalog, catalog.Load(owner), RequestOf(config_));
+        if (!setup.left_out.empty()) Fail(StatusCode::kInvalidGraph, "{}: {}", ContextNodeLabel(*node), setup.left_out);
+      }
       std::vector<std::string> names;
       for (const ProviderSlot& used : providers_) names.push_back(used.plugin->name);
       Fail(StatusCode::kInvalidGraph,
@@ -327,9 +333,9 @@ void SessionBuilder::PlaceContextNodes() {
   }
 }
 
-// A context model keeps to what was decided when it was compiled: its plain nodes are for the providers that had them
-// then, and for the fallback. One that doesn't say who had them is another tool's: there, as the specification has it,
-// providers of contexts take nothing but EPContext nodes. Others get only what would have no provider at all.
+// A context model keeps the placement of its compilation: its plain nodes go to the providers that had them then, and
+// to the fallback. A model that doesn't name these providers comes from another tool. There, by the specification,
+// providers with contexts take only EPContext nodes. Other providers get only nodes that would have no provider at all.
 bool SessionBuilder::MayHavePlainNodes(const ProviderSlot& slot) const {
   if (!has_context_ || slot.fallback) return true;
   if (const auto recorded = ReadPlainProviders(model_.metadata)) {
@@ -338,7 +344,7 @@ bool SessionBuilder::MayHavePlainNodes(const ProviderSlot& slot) const {
   return !slot.provider->SupportsContexts() && !config_.disable_compile;
 }
 
-// In a share group, the names of earlier models are in the same payload.
+// In a share group, the partitions of earlier models are in the same payload, so their names are taken.
 PartitionNames SessionBuilder::FreeNames() const {
   PartitionNames names;
   if (generator_ == nullptr) return names;
@@ -358,7 +364,7 @@ void SessionBuilder::Partition() {
   }
   partitions_ = PartitionGraph(*model_.graph, askable_, config_.context.node_name_prefix, FreeNames(),
                                progress_.MakeProgressCallback());
-  if (InlineUnclaimedFunctions()) return;
+  if (InlineUnclaimedCalls()) return;
   partitions_.placement.removed = history_.Take();
   std::copy(optional_provider_errors_.begin(), optional_provider_errors_.end(),
             std::back_inserter(partitions_.placement.warnings));
@@ -383,7 +389,7 @@ void SessionBuilder::Explain() {
   }
 }
 
-// In the log; of the warnings those that it hasn't yet.
+// Logs the placement; of its warnings only those that are not logged yet.
 void SessionBuilder::ReportPlacement(size_t warnings_told) {
   const Placement& placement = partitions_.placement;
   for (size_t i = warnings_told; i < placement.warnings.size(); ++i) {
@@ -426,7 +432,7 @@ void SessionBuilder::CheckEverythingPlaced() const {
 }
 
 void SessionBuilder::Compile() {
-  // Ends: each round leaves out one provider more, or inlines one function more.
+  // The loop ends: each round leaves out one more provider, or inlines one more function.
   for (;;) {
     try {
       return CompileOnce();
@@ -459,7 +465,7 @@ void SessionBuilder::CompileOnce() {
   source_.ReleasePages();
 }
 
-// In the order in which providers are asked, so that what one gives back can go to another.
+// Compiles in the order of asking, so that a declined partition can go to a later provider.
 void SessionBuilder::CompilePartitions() {
   for (const int32_t provider : AskingOrder(askable_)) {
     std::vector<const core::Partition*> mine;
@@ -468,7 +474,7 @@ void SessionBuilder::CompilePartitions() {
     }
     if (mine.empty()) continue;
     ProviderSlot& slot = providers_[static_cast<size_t>(provider)];
-    // The fallback runs what is plain in a context model; listed, it compiles a source model as the others do.
+    // The fallback runs the plain nodes of a context model; if listed, it compiles a source model as the others do.
     const bool compiles = !slot.fallback || (slot.listed && !has_context_);
     if (compiles && config_.disable_compile) {
       Fail(StatusCode::kModelRequiresCompilation,
@@ -490,7 +496,7 @@ void SessionBuilder::CompilePartitions() {
         declined.push_back({mine[k]->node, std::move(compiled.declined[k])});
       }
     }
-    progress_.ThrowIfCancelled();  // a plugin need not listen
+    progress_.ThrowIfCancelled();  // a plugin need not react to a cancellation
     if (!declined.empty()) OfferDeclined(provider, declined);
   }
 }
@@ -503,7 +509,7 @@ void SessionBuilder::OfferDeclined(int32_t provider, const std::vector<DeclinedP
   const size_t warnings_told = partitions_.placement.warnings.size();
   OfferAgain(declined, provider, askable_, config_.context.node_name_prefix, FreeNames(),
              progress_.MakeProgressCallback(), &partitions_);
-  if (InlineUnclaimedFunctions()) throw Restart();
+  if (InlineUnclaimedCalls()) throw Restart();
   ReportPlacement(warnings_told);
   CheckEverythingPlaced();
 }
