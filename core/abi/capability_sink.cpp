@@ -9,7 +9,7 @@ using epiphyte::core::StatusCode;
 
 namespace {
 
-// More warnings than this about one answer help nobody.
+// Limit of warnings about one answer; more of them help no user.
 constexpr uint64_t kMaxWarnings = 16;
 
 }  // namespace
@@ -86,7 +86,7 @@ void EpCapabilitySink::Add(const EpClaim& claim) {
   }
   const bool exact = (claim.flags & EP_CLAIM_EXACT) != 0;
   if (first == capability.units.size() || (!exact && name.empty() && claim.memory_bytes == 0)) return;
-  // What was said of several single nodes is said of the first.
+  // A claim on several single nodes has one note; it goes to the first node.
   capability.notes[first] = {exact, name, claim.memory_bytes};
 }
 

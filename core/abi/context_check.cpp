@@ -41,7 +41,8 @@ ContextCheck CheckContext(const LoadedPlugin& plugin, const ContextHeader& heade
   abi_header.blob_size = header.blob.data == nullptr ? 0 : header.blob.size;
 
   EpContextVerdict verdict = EP_CONTEXT_NOT_APPLICABLE;
-  // One byte more than promised: writing the zero behind the end is the most common mistake with such a buffer.
+  // One byte more than the plugin was promised: writing the terminating zero past the end is the most common mistake
+  // with such a buffer.
   std::vector<char> reason(kReasonCapacity + 1, '\0');
   try {
     plugin.RequireUsableHere();

@@ -13,13 +13,13 @@ namespace epiphyte::core {
 
 enum class ContextVerdict : uint32_t { kNotApplicable = 0, kOptimal = 1, kPreferRecompilation = 2, kUnsupported = 3 };
 
-// A node as CheckContext sees it.
+// Description of a node that CheckContext gets.
 struct ContextHeader : ContextAttributes {
-  std::string compatibility_info;  // of the model's metadata
-  ContextBlob blob;                // may be empty: metadata alone
+  std::string compatibility_info;  // compatibility string in the model's metadata
+  ContextBlob blob;                // may be empty: the plugin judges by metadata alone
 };
 
-// Where a context is to run; without a session, nowhere in particular.
+// Devices and options that a context is to run with. Both are empty when there is no session.
 struct ContextPlace {
   std::vector<uint32_t> devices;
   std::map<std::string, std::string> options;
@@ -27,13 +27,13 @@ struct ContextPlace {
 
 struct ContextCheck {
   ContextVerdict verdict = ContextVerdict::kNotApplicable;
-  std::string reason;  // one line; empty for kOptimal if the plugin gave none
+  std::string reason;  // one line; empty for kOptimal if the plugin gave no reason
 };
 
-// A plugin without CheckContext, and one that fails to answer, give kNotApplicable with the reason.
+// Returns kNotApplicable with the reason for a plugin without CheckContext and for one that fails to answer.
 ContextCheck CheckContext(const LoadedPlugin& plugin, const ContextHeader& header, const ContextPlace& place = {});
 
-// "optimal", "prefer recompilation", "unsupported", "not applicable"
+// Name for messages: "optimal", "prefer recompilation", "unsupported", "not applicable".
 const char* ContextVerdictName(ContextVerdict verdict);
 
 }  // namespace epiphyte::core

@@ -1,4 +1,4 @@
-// EPContext nodes as a provider makes and loads them.
+// Data of EPContext nodes that a provider makes or loads.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,14 @@
 
 namespace epiphyte::core {
 
-// What GetEpContextNodes gave for one partition; what the provider left out is empty.
+// Answer of GetEpContextNodes for one partition. Fields that the provider left out are empty.
 struct ContextNode : ContextAttributes {
   uint32_t partition = 0;
-  int32_t payload = -1;  // index into ContextNodes::payloads; -1: none, or of the share group's last session
+  // Index into ContextNodes::payloads; -1: no payload, or the share group's last session writes it.
+  int32_t payload = -1;
 };
 
-// Where a payload's bytes go while the plugin writes them.
+// Receives a payload's bytes while the plugin writes them.
 class PayloadWriter {
  public:
   virtual ~PayloadWriter() = default;

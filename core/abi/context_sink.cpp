@@ -1,4 +1,4 @@
-// The context table: what a provider says after Compile about the contexts it made.
+// The context table: how a provider describes, after Compile, the contexts it made.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -23,7 +23,7 @@ EpContextSink& SinkOf(const EpContextSink* handle) {
        "a context sink was used outside of the GetEpContextNodes call that it was given to, or on another thread");
 }
 
-// A writer's handle is a number, not an address: one of an earlier call never means a payload of this one.
+// Makes a writer's handle: a number, not an address. A handle of an earlier call never means a payload of this one.
 const EpContextWriter* NewHandle() {
   static std::atomic<uintptr_t> last{0};
   return reinterpret_cast<const EpContextWriter*>(2 * last.fetch_add(1, std::memory_order_relaxed) + 1);
@@ -70,7 +70,7 @@ EpStatus* EP_CALL BeginPayload(EpContextSink* handle, EpContextWriter** writer) 
     if (sink.writers.size() >= kMaxPayloads) {
       Fail(StatusCode::kEpFail, "more than {} payloads were begun; write one for all partitions", kMaxPayloads);
     }
-    // Room first: what new_writer makes must get its index, or the next would take it.
+    // Reserve first: the payload that new_writer makes must get its index, or the next payload would take it.
     sink.result.payloads.reserve(sink.result.payloads.size() + 1);
     sink.writers.reserve(sink.writers.size() + 1);
     sink.result.payloads.push_back(sink.new_writer());

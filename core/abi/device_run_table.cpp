@@ -1,11 +1,11 @@
-// The table of ep_device.h that kernels on devices have while they execute.
+// The table of ep_device.h that kernels on devices use during Execute.
 #include "core/abi/handles.h"
 #include "core/abi/run_checks.h"
 
 namespace epiphyte::core {
 namespace {
 
-// Throws INVALID_ARGUMENT for a run whose kernel is on no device.
+// Throws INVALID_ARGUMENT for a run with a kernel that is on no device.
 Submission& OnDevice(const EpRun* run) {
   if (run == nullptr) NullRunArgument();
   if (run->submission == nullptr || run->submission->stream == nullptr) {
@@ -33,7 +33,7 @@ EpStatus* EP_CALL AllocateOutput(EpRun* run, uint32_t index, EpElementType eleme
     CheckShape(dims, rank);
     CheckNumbers(element_type, dims, rank);
     ValuePtr value = submission.outputs->Make(index, static_cast<DataType>(element_type), {dims, rank});
-    // The view is the value's own, and nothing takes an output away before Execute has returned.
+    // The value owns this view and stays in the run's outputs until Execute has returned.
     *output = value->abi()->tensor;
     run->outputs[index] = std::move(value);
   });
@@ -47,7 +47,7 @@ EpStatus* EP_CALL AdoptOutput(EpRun* run, uint32_t index, EpElementType element_
     CheckIndex(*run, index);
     CheckShape(dims, rank);
     const uint64_t needed = CheckNumbers(element_type, dims, rank);
-    // Before the buffer is anybody's: what is refused stays the plugin's.
+    // Checked before the host takes the buffer over: a refused buffer stays the plugin's.
     if (offset > size || needed > size - offset) {
       Fail(StatusCode::kInvalidArgument,
            "AdoptOutput was given a buffer of {} bytes for output {}, which begins at {} and needs {} bytes", size,

@@ -38,7 +38,7 @@ void CheckTable(const LoadedPlugin& plugin, const EpDeviceApi& api) {
        problem);
 }
 
-// "" when nothing is wrong.
+// Problem of the memory's description; "" when there is none.
 std::string ProblemOf(const EpMemoryInfo& memory, const EpDeviceApi& api, std::set<std::string_view>* names) {
   if (memory.name == nullptr || memory.name[0] == '\0') return "has no name";
   const size_t length = strnlen(memory.name, kMaxNameBytes + 1);

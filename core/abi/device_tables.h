@@ -1,4 +1,4 @@
-// Device tables: what a plugin says of its devices through ep_device.h, with every answer checked.
+// Device tables: a plugin's description of its devices through ep_device.h, with every answer checked.
 //
 //   const EpDeviceApi* api = DeviceApiOf(plugin);                     // null: the plugin has none
 //   for (const EpMemoryInfo& memory : MemoriesOf(plugin, *api, 0)) …
@@ -13,16 +13,16 @@
 
 namespace epiphyte::core {
 
-// Valid as long as the plugin. Throws EP_FAIL for a table that lacks a function that is not optional.
+// Returns the plugin's table, valid as long as the plugin. Throws EP_FAIL for a table that lacks a required function.
 const EpDeviceApi* DeviceApiOf(const LoadedPlugin& plugin);
 
-// Copies; the names are the plugin's and live as long as it. `device` is one that is present. Throws EP_FAIL when what
-// the plugin says can't be.
+// Returns copies; the names belong to the plugin and live as long as it does. `device` must be present. Throws EP_FAIL
+// for impossible values.
 std::vector<EpMemoryInfo> MemoriesOf(const LoadedPlugin& plugin, const EpDeviceApi& api, uint32_t device);
 
-// For messages; a plugin that lists no devices has one all the same.
+// Name for messages. A plugin that lists no devices has one all the same.
 std::string DeviceName(const LoadedPlugin& plugin, uint32_t device);
-// False for a device for which contexts can be compiled only.
+// False for a device that contexts can only be compiled for.
 bool IsPresent(const LoadedPlugin& plugin, uint32_t device);
 
 }  // namespace epiphyte::core

@@ -1,4 +1,4 @@
-// Provider::Explain: notes are taken of nodes that were shown, and of no others.
+// Provider::Explain: accepts notes on nodes that were shown to the plugin, and on no others.
 #include <new>
 #include <unordered_map>
 
@@ -11,7 +11,7 @@ struct EpNotes {
   static constexpr size_t kMostOfNode = 8;
   static constexpr size_t kMostBytes = 512;
 
-  std::unordered_map<const EpNode*, size_t> taken;  // how many, of each node that was shown
+  std::unordered_map<const EpNode*, size_t> taken;  // number of notes taken so far for each node that was shown
   std::vector<epiphyte::core::NodeNote> notes;
 };
 
@@ -32,7 +32,7 @@ void EP_CALL NoteNode(EpNotes* notes, const EpNode* node, const char* text) {
   }
 }
 
-// Null when the plugin has none.
+// Returns null when the plugin doesn't have the extension.
 const EpExplainApi* FindTable(const LoadedPlugin& plugin) {
   const EpPluginDescriptor& descriptor = *plugin.descriptor;
   if (descriptor.GetExtension == nullptr) return nullptr;
@@ -44,7 +44,8 @@ const EpExplainApi* FindTable(const LoadedPlugin& plugin) {
   if (table == nullptr) return nullptr;
   if (!EP_HAS_FIELD(table, EpExplainApi, Explain) || table->reserved != 0 || table->Explain == nullptr) {
     Fail(StatusCode::kEpFail,
-         "provider '{}': the table of " EP_EXPLAIN_EXTENSION " has struct_size {} and reserved {}, at least {} and 0 "
+         "provider '{}': the table of " EP_EXPLAIN_EXTENSION
+         " has struct_size {} and reserved {}, at least {} and 0 "
          "expected, and a function Explain",
          plugin.name, table->struct_size, table->reserved, sizeof(EpExplainApi));
   }
@@ -69,8 +70,7 @@ std::vector<NodeNote> Provider::Explain(std::span<const Partition* const> partit
       if (node != nullptr) notes.taken.emplace(ToAbi(node.get()), 0);
   }
   const EpNoteSink sink = {sizeof(EpNoteSink), 0, &notes, NoteNode};
-  CallPlugin(plugin_, "Explain",
-             [&] { return table->Explain(provider_, pointers.data(), pointers.size(), &sink); });
+  CallPlugin(plugin_, "Explain", [&] { return table->Explain(provider_, pointers.data(), pointers.size(), &sink); });
   return std::move(notes.notes);
 }
 

@@ -1,4 +1,4 @@
-// What the C ABI's opaque handles are on the host's side. Only core/abi sees this.
+// Host side of the C ABI's opaque handles. Only core/abi includes this.
 #pragma once
 
 #include <cstdint>
@@ -38,18 +38,18 @@ struct EpCapabilitySink {
   // Throws INVALID_ARGUMENT when the whole claim is refused.
   void Add(const EpClaim& claim);
   void Decline(const EpNode* node, const char* reason);
-  // What the plugin gets.
+  // Handle that the plugin gets.
   EpCapabilitySink* handle() const { return open_.handle(); }
 
   epiphyte::core::Graph& graph;
   epiphyte::core::Capability capability;
 
  private:
-  // The node, or null when the pointer is none of this graph's: it is compared, never followed.
+  // Returns null when the pointer is not a node of this graph. The pointer is compared, never followed.
   epiphyte::core::Node* Find(const EpNode* node) const;
 
-  std::vector<const void*> addresses_;  // open addressing, power of two
-  std::vector<bool> claimed_;           // by node id
+  std::vector<const void*> addresses_;  // hash table with open addressing; its size is a power of two
+  std::vector<bool> claimed_;           // indexed by node id
   uint64_t dropped_ = 0;
   void Warn(std::string text);
   epiphyte::core::CallScopedHandle<EpCapabilitySink> open_{this};
@@ -63,7 +63,7 @@ struct OpenPayload {
   PayloadWriter* writer = nullptr;
   int32_t index = 0;
   bool ended = false;
-  bool broken = false;  // bytes of it are missing
+  bool broken = false;  // some of its bytes are missing
 };
 
 }  // namespace epiphyte::core
@@ -73,7 +73,7 @@ struct EpContextSink {
   bool embed = false;
   bool defers_payload = false;  // a later session of the share group writes it
   std::vector<const char*> partition_names;
-  std::vector<std::string> sources;  // that the plugin owns
+  std::vector<std::string> sources;  // sources that the plugin owns
   std::function<std::unique_ptr<epiphyte::core::PayloadWriter>()> new_writer;
   epiphyte::core::ContextNodes result;
   std::vector<epiphyte::core::OpenPayload> writers;
@@ -82,7 +82,7 @@ struct EpContextSink {
 
 namespace epiphyte::core {
 
-// What a kernel asked for in case that its run is cancelled.
+// Listener that a kernel registered for the cancellation of its run.
 struct CancelCall {
   EpCancelListener listener;
   void* user;
@@ -97,7 +97,8 @@ struct CancelCall {
 
 }  // namespace epiphyte::core
 
-// One Execute. Lives on the stack of Kernel::Execute. With a constructor, or all of it would be zeroed for each run.
+// One Execute. Lives on the stack of Kernel::Execute. It has a constructor because otherwise all of it would be zeroed
+// for each run.
 struct EpRun {
   EpRun(std::span<epiphyte::core::Value* const> given, std::span<epiphyte::core::ValuePtr> made, uint32_t threads,
         epiphyte::core::RunState* run, epiphyte::core::Submission* submitted = nullptr)
@@ -105,12 +106,12 @@ struct EpRun {
 
   std::span<epiphyte::core::Value* const> inputs;
   std::span<epiphyte::core::ValuePtr> outputs;
-  uint32_t thread_count;                   // at most
+  uint32_t thread_count;                   // upper bound
   epiphyte::core::RunState* state;         // null: no limits
-  epiphyte::core::Submission* submission;  // null: all of its values are the host's
-  uint64_t taken = 0;                      // of the state's memory, by the kernel itself
+  epiphyte::core::Submission* submission;  // null: all values of the run are in host memory
+  uint64_t taken = 0;                      // bytes of the state's memory that the kernel took itself
   epiphyte::core::RunValues values{inputs};
-  const std::vector<EpKeyValue>* options = nullptr;  // that the run was given for the provider
+  const std::vector<EpKeyValue>* options = nullptr;  // the run's options for the provider
   std::optional<std::stop_callback<epiphyte::core::CancelCall>> on_cancel;
   EpProfile* profile = nullptr;  // null: the session isn't profiled
 };
@@ -119,7 +120,7 @@ struct EpRun {
 struct EpInference {
   epiphyte::core::NodeInference& node;
   std::vector<epiphyte::core::TypePtr> outputs;           // null: not set
-  std::vector<std::optional<std::vector<int64_t>>> ints;  // by input, once asked for
+  std::vector<std::optional<std::vector<int64_t>>> ints;  // indexed by input; set when the plugin has asked for it
   epiphyte::core::CallScopedHandle<EpInference> open{this};
 };
 
@@ -127,7 +128,7 @@ struct EpThreadPool;
 
 namespace epiphyte::core {
 
-// Keys and values that the ABI views; valid as long as `pairs`.
+// Views of keys and values for the ABI; valid as long as `pairs`.
 template <typename Pairs>
 std::vector<EpKeyValue> KeyValues(const Pairs& pairs) {
   std::vector<EpKeyValue> viewed;
@@ -141,7 +142,7 @@ inline ThreadPool* FromAbi(EpThreadPool* pool) { return reinterpret_cast<ThreadP
 
 EpStatus* MakeStatus(StatusCode code, const char* message) noexcept;
 
-// The tables, one file each.
+// The tables of the ABI, one file each.
 extern const EpStatusApi kStatusApi;
 extern const EpServicesApi kServicesApi;
 extern const EpGraphApi kGraphApi;
@@ -156,14 +157,14 @@ extern const EpInferenceApi kInferenceApi;
 extern const EpOnnxApi kOnnxApi;
 extern const EpProfileApi kProfileApi;
 
-// Null for a task that is none any more, and where the session isn't profiled. [any thread]
+// Returns null for a task that has ended, and when the session isn't profiled. [any thread]
 EpProfile* ProfileOfTask(const EpTask* task) noexcept;
 
-// Runs `body`, which may throw, and gives what it threw as a status.
+// Runs `body`, which may throw, and returns what it threw as a status.
 template <typename Body>
 EpStatus* Guard(Body&& body) noexcept;
 
-// A string from a plugin as PrintableLine makes it, so that messages and files stay readable; null becomes "".
+// Makes a plugin's string printable (PrintableLine), so that messages and files stay readable; null becomes "".
 std::string CleanText(const char* text, size_t limit = 4096);
 
 }  // namespace epiphyte::core

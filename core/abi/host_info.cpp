@@ -19,7 +19,7 @@ void EP_CALL LogText(EpLogLevel level, const char* origin, const char* message) 
   try {
     LogMessage(static_cast<LogLevel>(level), CleanText(origin, 64), CleanText(message));
   } catch (...) {
-    // A message that can't be written is lost; a plugin can't do anything about it.
+    // A message that can't be written is lost: a plugin can do nothing about it.
   }
 }
 

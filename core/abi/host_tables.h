@@ -1,4 +1,4 @@
-// The host's side of the C ABI: the tables a plugin gets. One constant set for the process.
+// The host's side of the C ABI: the tables that a plugin gets. One constant set for the process.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@ namespace epiphyte::core {
 
 const EpHostInfo* HostInfo();
 
-// Takes a status that a plugin returned: null gives nothing, any other becomes an Error whose message starts with
-// `context` ("provider 'vulkan': Compile: …"). Codes outside the table, and statuses that aren't the host's, become
-// EP_FAIL.
+// Takes over a status that a plugin returned. Null does nothing; any other status becomes an Error with a message that
+// starts with `context` ("provider 'vulkan': Compile: …"). Codes outside the table, and statuses that aren't the
+// host's, become EP_FAIL.
 void ThrowIfFailed(EpStatus* status, std::string_view context);
-// How many statuses nobody has released yet: more after a failure than before it is a leak.
+// Number of statuses that are not released yet. A rise after a failure is a leak.
 size_t LiveStatusCount();
-// For trampolines: the running exception as a status. Call inside catch (...).
+// Returns the running exception as a status, for trampolines. Call it inside catch (...).
 EpStatus* CurrentExceptionToStatus() noexcept;
 
 }  // namespace epiphyte::core

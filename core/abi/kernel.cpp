@@ -57,7 +57,7 @@ EpKernelState* Kernel::TakeState() {
 
 EpKernelState* Kernel::NewState() {
   {
-    // So that giving it back can't fail.
+    // Reserve now, so that giving the state back can't fail.
     std::lock_guard lock(states_mutex_);
     free_states_.reserve(++states_made_);
   }
@@ -107,7 +107,7 @@ void Kernel::Execute(std::span<Value* const> inputs, std::span<ValuePtr> outputs
   if (exclusive_ != nullptr) [[unlikely]]
     turn = std::unique_lock<std::mutex>(*exclusive_);
   EpKernelState* state = has_states_ ? TakeState() : nullptr;
-  // Not how many there are: asking that starts them, and this kernel may need none.
+  // The upper bound, not the actual number of threads: asking for that starts them, and this kernel may need none.
   EpRun run(inputs, outputs, thread_pool_ == nullptr ? 1 : thread_pool_->most_threads(), state_of_run, submission);
   run.profile = profile_;
   if (state_of_run != nullptr && state_of_run->options() != nullptr) [[unlikely]] {
@@ -115,7 +115,7 @@ void Kernel::Execute(std::span<Value* const> inputs, std::span<ValuePtr> outputs
     if (given != state_of_run->options()->end()) run.options = &given->second;
   }
   EpStatus* status = nullptr;
-  // The folder is looked at in the first call: later ones may take less than that does.
+  // The working directory is checked in the first call only: later calls may take less time than the check does.
   const WatchedCall::Watch watch =
       has_executed_.load(std::memory_order_relaxed) ? WatchedCall::kMode : WatchedCall::kFolder;
   try {

@@ -10,7 +10,7 @@ KernelHandle::KernelHandle(const LoadedPlugin& plugin, EpKernel* kernel) : plugi
   try {
     if (OwnedHandles::Kernels().Add(plugin.descriptor, kernel)) kernel_ = kernel;
   } catch (...) {
-    // Nobody else would release it.
+    // No handle owns the kernel yet, so it is released here.
     CallRelease(plugin, "ReleaseKernel", [&] { plugin.descriptor->provider->ReleaseKernel(kernel); });
     throw;
   }

@@ -1,6 +1,6 @@
 // KernelHandle: owns one kernel that a plugin made, and is its only owner in the process.
 //
-//   KernelHandle handle(plugin, made[i]);      // empty when somebody has this kernel already
+//   KernelHandle handle(plugin, made[i]);      // empty when another handle has this kernel already
 #pragma once
 
 #include <utility>

@@ -18,7 +18,7 @@ template <typename... Args>
        kernel.plugin.name, kernel.name, fmt::format(format, std::forward<Args>(args)...));
 }
 
-// `most`: how many there are of them.
+// Copies an array after a check of its count. `most`: the number of the kernel's inputs or outputs.
 template <typename T>
 std::vector<T> Copied(const T* array, uint32_t count, size_t most, const char* what, const DescribedKernel& kernel) {
   if (count > most) Refuse(kernel, "says where {} {} are, but the partition has {}", count, what, most);
@@ -45,7 +45,7 @@ void CheckSets(const std::vector<uint32_t>& sets, size_t memory_count, const cha
 KernelPlaces ReadKernelPlaces(const EpKernelInfo& info, const DescribedKernel& kernel) {
   KernelPlaces places;
   places.async = EP_HAS_FIELD(&info, EpKernelInfo, flags) && (info.flags & EP_KERNEL_ASYNC) != 0;
-  // Of one who knows less than all of it, what it left zero means nothing.
+  // A plugin that knows only a part of the struct left the rest zero; these zeros mean nothing.
   if (EP_HAS_FIELD(&info, EpKernelInfo, output_aliases)) {
     if (info.reserved != 0) Refuse(kernel, "has {} in EpKernelInfo::reserved, 0 expected", info.reserved);
     places.device = info.device;
@@ -72,7 +72,7 @@ KernelPlaces ReadKernelPlaces(const EpKernelInfo& info, const DescribedKernel& k
     Refuse(kernel, "says that it is on device {}, but its provider has device{} {}", places.device,
            kernel.devices.size() == 1 ? "" : "s", fmt::join(kernel.devices, ", "));
   }
-  // What is only compiled for can't be asked: it isn't there.
+  // A compile-only device isn't present, so its plugin can't be asked about its memories.
   if ((NamesMemories(places.inputs) || NamesMemories(places.outputs)) && IsPresent(kernel.plugin, places.device)) {
     const size_t count = MemoriesOf(kernel.plugin, *api, places.device).size();
     CheckSets(places.inputs, count, "input", kernel);

@@ -1,4 +1,4 @@
-// KernelPlaces: what DescribeKernel said of where a kernel runs and where its values can be, checked and copied.
+// KernelPlaces: DescribeKernel's answer, checked and copied: where a kernel runs and where its values can be.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@ namespace epiphyte::core {
 struct KernelPlaces {
   bool async = false;
   uint32_t device = 0;
-  std::vector<uint32_t> inputs;   // EP_MEMORIES_…; may be shorter than there are inputs
-  std::vector<uint32_t> outputs;  // the same
-  std::vector<int32_t> aliases;   // by output: an input's index, or -1; may be shorter
+  std::vector<uint32_t> inputs;   // EP_MEMORIES_… for each input; may be shorter than the inputs
+  std::vector<uint32_t> outputs;  // EP_MEMORIES_… for each output; may be shorter than the outputs
+  std::vector<int32_t> aliases;   // for each output the index of the input it may overwrite, or -1; may be shorter
 
-  // Without it the kernel's values are in host memory and it is done when Execute returns.
+  // False: the kernel's values are in host memory, and it is done when Execute returns.
   bool on_device() const { return async || !inputs.empty() || !outputs.empty(); }
   uint32_t OfInput(size_t index) const { return Of(inputs, index); }
   uint32_t OfOutput(size_t index) const { return Of(outputs, index); }
@@ -35,12 +35,12 @@ struct KernelPlaces {
 struct DescribedKernel {
   const LoadedPlugin& plugin;
   std::string_view name;
-  std::span<const uint32_t> devices;  // that its provider was made with
+  std::span<const uint32_t> devices;  // devices that its provider was made with
   size_t input_count;
   size_t output_count;
 };
 
-// Throws EP_FAIL, which says what is wrong, when a device, a memory or an alias is none that `kernel` can have.
+// Throws EP_FAIL with the reason when `kernel` can't have such a device, memory or alias.
 KernelPlaces ReadKernelPlaces(const EpKernelInfo& info, const DescribedKernel& kernel);
 
 }  // namespace epiphyte::core

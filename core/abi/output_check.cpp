@@ -33,9 +33,9 @@ bool DeclaredOutput::OtherFits(const EpValueView& value, const EpTypeInfo& type)
       if (type.element == nullptr) return true;
       const EpTypeInfo& element_type = *type.element;
       const bool of_tensors = element_type.kind == EP_KIND_TENSOR && element_type.element_type != EP_TYPE_UNDEFINED;
-      // Readers of an empty sequence go by this.
+      // Readers of an empty sequence go by its element type.
       if (of_tensors && value.element_type != element_type.element_type) return false;
-      // Elements may differ in shape, so models write there what they like, scalars most of the time.
+      // Elements may differ in shape, so models declare any shape there, mostly scalars.
       return std::all_of(value.elements, value.elements + value.element_count, [&](const EpValueView* element) {
         if (element_type.kind != EP_KIND_TENSOR) return Fits(*element, element_type);
         return element->kind == EP_KIND_TENSOR &&
@@ -50,8 +50,8 @@ bool DeclaredOutput::OtherFits(const EpValueView& value, const EpTypeInfo& type)
       return type.element == nullptr || type.element->kind != EP_KIND_TENSOR ||
              type.element->element_type == EP_TYPE_UNDEFINED || values.element_type == type.element->element_type;
     }
-    case EP_KIND_TENSOR: return false;  // and the value is none
-    default: return true;               // nothing is known of it
+    case EP_KIND_TENSOR: return false;  // the value isn't a tensor
+    default: return true;               // nothing is known of the type
   }
 }
 
@@ -62,7 +62,7 @@ std::string DeclaredOutput::Complaint(const Value& value) const {
 
 bool DeclaredOutput::IsModelsMistake(const Value& value) const {
   if (type_.returned_as.empty()) return false;
-  // Kind and element type hold whoever says them.
+  // Kind and element type must fit both the declared and the inferred type.
   if (type_.type && !Fits(*value.abi(), *WithoutShape(type_.type)->abi())) return false;
   if (type_.inferred && !Fits(*value.abi(), *type_.inferred->abi())) return false;
   if (!warned_.exchange(true, std::memory_order_relaxed)) {

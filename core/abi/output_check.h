@@ -1,8 +1,8 @@
-// Output check: does what a kernel made have the kind, element type and static dims that the graph declares? The next
-// plugin relies on it without looking, so a wrong output would be read past its end there.
+// Output check: whether an output of a kernel has the kind, element type and static dims that the graph declares. The
+// next plugin relies on them without a check and would read past the end of a wrong output.
 //
-// Only what no plugin reads may differ, in dims that the model declares and inference doesn't confirm: the model's
-// mistake is no reason to lose what was computed.
+// One difference is allowed: dims that the model declares and inference doesn't confirm, in an output that no plugin
+// reads. It is the model's mistake and no reason to lose a computed result.
 //
 //   std::vector<DeclaredOutput> declared = …;                       // once, when the kernel is made
 //   if (!declared[i].Fits(*output) && !declared[i].IsModelsMistake(*output)) Fail(…, declared[i].Complaint(*output));
@@ -18,30 +18,31 @@
 
 namespace epiphyte::core {
 
-// What is known of an output before the run.
+// Everything known of an output before the run.
 struct OutputType {
   TypePtr type;
-  // The model's output of that name, which no node reads, or "".
+  // Name of the model output that this is, if no node reads it; otherwise "".
   std::string returned_as = {};
-  TypePtr inferred = nullptr;  // then what inference alone says of it; null: nothing
+  TypePtr inferred = nullptr;  // set if returned_as is: the type by inference alone; null: unknown
 
   static OutputType Of(const ValueDef* value);
 };
 
 class DeclaredOutput {
  public:
-  // Null and unknown types fit everything.
+  // Null and unknown types fit every value.
   explicit DeclaredOutput(TypePtr type) : DeclaredOutput(OutputType{std::move(type)}) {}
   explicit DeclaredOutput(OutputType type)
       : type_(std::move(type)), info_(type_.type ? type_.type->abi() : nullptr), warned_(type_.returned_as.empty()) {}
   DeclaredOutput(DeclaredOutput&& other) noexcept
       : type_(std::move(other.type_)), info_(other.info_), warned_(other.warned_.load()) {}
 
-  // On the path of every run: a tensor costs a few comparisons.
+  // Runs in every run; it costs a few comparisons for a tensor.
   bool Fits(const Value& value) const { return info_ == nullptr || Fits(*value.abi(), *info_); }
-  // A value that doesn't fit has dims that only the model declares, and goes to the application. Logs a warning, once.
+  // Whether a value that doesn't fit differs only in dims that the model alone declares, and goes to the application.
+  // Logs a warning, once.
   bool IsModelsMistake(const Value& value) const;
-  // "is tensor(float)[3], but the model says tensor(float)[2]"
+  // Message text: "is tensor(float)[3], but the model says tensor(float)[2]".
   std::string Complaint(const Value& value) const;
 
  private:

@@ -2,7 +2,7 @@
 
 namespace epiphyte::core {
 
-// Leaked: sessions may end after static destructors began.
+// The table is leaked because sessions may end after static destructors began.
 OwnedHandles& OwnedHandles::Kernels() {
   static OwnedHandles* const kernels = new OwnedHandles;
   return *kernels;

@@ -1,7 +1,7 @@
-// OwnedHandles: what plugins handed out and the host has not released yet. Each has one owner in the process, so that
-// it is released once: what a plugin hands out a second time, in whichever call or session, is refused.
+// OwnedHandles: handles that plugins handed out and the host has not released yet. Each has one owner in the process,
+// so it is released once. A handle that a plugin hands out a second time, in any call or session, is refused.
 //
-// A handle need not be an address, so handles are told apart by their plugin too.
+// A handle need not be an address, so two plugins may have equal handles; the plugin is part of the key.
 #pragma once
 
 #include <mutex>
@@ -20,9 +20,9 @@ class OwnedHandles {
   static OwnedHandles& Buffers();
   static OwnedHandles& Streams();
 
-  // False when it has an owner already. Throws std::bad_alloc, but only for one that has none.
+  // Returns false when the handle has an owner already. Throws std::bad_alloc only for a handle without an owner.
   bool Add(const EpPluginDescriptor* plugin, const void* handle);
-  // Before the release: afterwards the plugin may hand out the same value for something new.
+  // Call it before the release: afterwards the plugin may hand out the same value for a new object.
   void Remove(const EpPluginDescriptor* plugin, const void* handle);
 
  private:

@@ -1,4 +1,5 @@
-// Calls into a plugin. A plugin must not let exceptions escape, but some do; their text ends up in the error.
+// Plugin calls: every call into a plugin goes through here. A plugin must not let exceptions escape. If one does,
+// the error has its text.
 #pragma once
 
 #include <exception>
@@ -14,7 +15,7 @@
 
 namespace epiphyte::core {
 
-// `call` gives a status. What fails names the provider and the function. Throws FAIL for a plugin that a forked child
+// `call` returns a status. An error names the provider and the function. Throws FAIL for a plugin that a forked child
 // can't use.
 template <typename Call>
 void CallPlugin(const LoadedPlugin& plugin, std::string_view function, Call&& call,
@@ -34,8 +35,8 @@ void CallPlugin(const LoadedPlugin& plugin, std::string_view function, Call&& ca
   ThrowIfFailed(status, context);
 }
 
-// Release functions return nothing; what they throw is reported and dropped. In a forked child that can't use the
-// plugin they aren't called: what they would release is the parent's.
+// Release functions return nothing; exceptions from them are reported and dropped. A forked child that can't use the
+// plugin doesn't call them, because the objects are the parent's.
 template <typename Call>
 void CallRelease(const LoadedPlugin& plugin, std::string_view function, Call&& call) noexcept {
   if (!plugin.IsUsableHere()) return;

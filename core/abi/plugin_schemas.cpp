@@ -13,7 +13,7 @@ constexpr uint32_t kMaxOperators = 1 << 16;
 constexpr uint64_t kMaxAttributes = 1024;
 constexpr size_t kMaxNameBytes = 256;
 
-// Throws INVALID_ARGUMENT.
+// Copies a name after checking it. Throws INVALID_ARGUMENT.
 std::string CheckedName(const char* text, std::string_view what) {
   if (const std::string problem = LineProblem(text, kMaxNameBytes); !problem.empty()) {
     Fail(StatusCode::kInvalidArgument, "{} {}", what, problem);
@@ -22,7 +22,7 @@ std::string CheckedName(const char* text, std::string_view what) {
   return text;
 }
 
-// A table or struct of the plugin's, as far as it has to reach.
+// Checks the size of a plugin's table or struct: it must reach as far as the host reads.
 void CheckHead(std::string_view what, uint32_t size, size_t needed, uint32_t reserved) {
   if (size < needed) {
     Fail(StatusCode::kInvalidArgument, "{} has struct_size {}, at least {} expected", what, size, needed);
@@ -49,7 +49,7 @@ void CheckArity(std::string_view what, uint32_t least, uint32_t most) {
   if (least > most) Fail(StatusCode::kInvalidArgument, "its least number of {} is {}, its most {}", what, least, most);
 }
 
-// Null when the plugin has none.
+// Returns null when the plugin doesn't have the extension.
 const EpSchemaApi* FindTable(const LoadedPlugin& plugin) {
   const EpPluginDescriptor& descriptor = *plugin.descriptor;
   if (!EP_HAS_FIELD(&descriptor, EpPluginDescriptor, GetExtension) || descriptor.GetExtension == nullptr) {
@@ -73,7 +73,7 @@ const EpSchemaApi* FindTable(const LoadedPlugin& plugin) {
 
 class PluginSchemas::Operator : public CustomOperator {
  public:
-  // Throws INVALID_ARGUMENT that says what is wrong with `info`.
+  // Throws INVALID_ARGUMENT with the problem of `info`.
   Operator(const LoadedPlugin& plugin, const EpSchemaApi& api, const EpOperatorInfo& info)
       : plugin_(plugin), api_(api), info_(info) {
     CheckHead("it", info.struct_size, offsetof(EpOperatorInfo, attribute_count) + sizeof info.attribute_count,
@@ -107,7 +107,7 @@ class PluginSchemas::Operator : public CustomOperator {
           WatchedCall::kMode);
     } catch (const Error& error) {
       if (error.code() == StatusCode::kInvalidGraph) node.Reject("{}", error.message());
-      // Once is enough: a model has thousands of nodes of one kind.
+      // The warning is logged once, because a model may have thousands of nodes of one kind.
       if (!reported_.exchange(true)) {
         Log(LogLevel::kWarning, "schema", "the outputs of {}.{} nodes have no type: {}", domain, op_type,
             error.message());

@@ -1,7 +1,7 @@
 // PluginSchemas: the operators that a plugin describes (ep_schema.h), with every answer checked.
 //
-// What can't be used, an operator without a name, a version below 1, one of ONNX's, is left out with a warning in the
-// log. A plugin that fails to infer makes its outputs unknown; only INVALID_GRAPH ends reading the model.
+// Unusable descriptions are left out with a warning in the log: an operator without a name, with a version below 1, or
+// one of ONNX's. If a plugin fails to infer, its outputs have unknown types; only INVALID_GRAPH ends reading the model.
 //
 //   PluginSchemas acme(plugin);
 //   const CustomOperator* op = acme.Find("acme", "Count", 2);
@@ -22,7 +22,7 @@ namespace epiphyte::core {
 
 class PluginSchemas : public OperatorSchemas {
  public:
-  // Asks the plugin once. One without the extension describes nothing.
+  // Asks the plugin once. A plugin without the extension describes nothing.
   explicit PluginSchemas(const LoadedPlugin& plugin);
   ~PluginSchemas() override;
 
@@ -33,7 +33,7 @@ class PluginSchemas : public OperatorSchemas {
 
  private:
   class Operator;
-  using Key = std::pair<std::string, std::string>;  // domain, operator
+  using Key = std::pair<std::string, std::string>;  // domain and operator
 
   std::vector<const EpOperatorInfo*> Ask() const;
   void Add(const EpOperatorInfo* info);

@@ -21,12 +21,12 @@ int64_t NowNs() {
 }
 
 struct Profiles {
-  std::mutex mutex;  // held while spans are added, so that a profile's end waits
+  std::mutex mutex;  // held while spans are added, so that the end of a profile waits for them
   std::map<uintptr_t, Profile*> open;
-  uintptr_t next = 1;  // odd, as no address of an object is
+  uintptr_t next = 1;  // always odd, because no object's address is
 };
 
-// Leaked, because a plugin's threads may add until the process ends.
+// The table is leaked because a plugin's threads may add spans until the process ends.
 Profiles& TheProfiles() {
   static Profiles* const profiles = new Profiles;
   return *profiles;

@@ -1,4 +1,4 @@
-// Profile: a session's trace, as one provider of it writes into it.
+// Profile: one provider's access to the trace of a session.
 //
 //   Profile profile(sink, "vulkan");
 //   … profile.handle() …                  // what the plugin gets, as long as this object lives
@@ -16,16 +16,16 @@ namespace epiphyte::core {
 
 class Profile {
  public:
-  // `sink` outlives it.
+  // `sink` must outlive this object.
   Profile(SpanSink& sink, std::string provider);
-  // Waits for what the plugin's threads are adding.
+  // Waits for the spans that the plugin's threads are adding.
   ~Profile();
   Profile(const Profile&) = delete;
   Profile& operator=(const Profile&) = delete;
 
   EpProfile* handle() const;
-  // Of a handle that has a profile; throws INVALID_ARGUMENT otherwise, and for spans that can't be. All of them are
-  // added, or none.
+  // Adds all spans to the profile of `handle`, or none. Throws INVALID_ARGUMENT for a handle without a profile, and for
+  // impossible spans.
   static void Add(const EpProfile* handle, const EpProfileSpan* const* spans, uint64_t count);
 
  private:
@@ -34,7 +34,7 @@ class Profile {
   SpanSink& sink_;
   const std::string provider_;
   uintptr_t number_ = 0;
-  bool reported_ = false;  // that something was clipped
+  bool reported_ = false;  // a warning about clipped times was logged
 };
 
 }  // namespace epiphyte::core

@@ -50,14 +50,14 @@ bool ShownConstants::Drop(const EpValueDef* value) {
   return true;
 }
 
-// Leaked: a plugin's threads may release until the process ends.
+// The table is leaked because a plugin's threads may release until the process ends.
 RetainedConstants& RetainedConstants::All() {
   static RetainedConstants* const all = new RetainedConstants;
   return *all;
 }
 
 EpConstant* RetainedConstants::Add(const void* owner, ConstantPtr constant) {
-  static_cast<void>(constant->abi());  // what is dropped from here on stays
+  static_cast<void>(constant->abi());  // from here on Drop keeps the data
   const std::lock_guard<std::mutex> lock(mutex_);
   const uintptr_t number = next_;
   references_.emplace(number, Reference{owner, std::move(constant)});
@@ -72,7 +72,8 @@ bool RetainedConstants::Release(const EpConstant* handle) {
   return !last.empty();
 }
 
-// One by one, without memory of its own and without the lock while one is freed: that may run an application's code.
+// Releases one reference at a time, which needs no extra memory. Freeing may run an application's code, so it happens
+// without the lock.
 void RetainedConstants::ReleaseAll(const void* owner) {
   decltype(references_)::node_type last;
   do {

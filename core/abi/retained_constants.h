@@ -1,5 +1,4 @@
-// Retained constants: data of constants that plugins keep beyond the call that showed it to them, instead of copying
-// it.
+// Retained constants: constant data that plugins keep beyond the call that showed it to them, instead of copying it.
 //
 //   ShownConstants shown;                           // what one Compile or LoadContext shows its plugin
 //   shown.Add(*partition.graph);
@@ -24,20 +23,20 @@
 namespace epiphyte::core {
 
 // The values that a plugin may name. A handle is compared with them and never followed. Find is thread-safe once all
-// are added.
+// values are added.
 class ShownConstants {
  public:
-  // Both outlive this object, and don't change in the meantime.
+  // Graph and node must outlive this object and must not change in the meantime.
   void Add(const Graph& graph) { graphs_.push_back(&graph); }
   void Add(const Node& node) { nodes_.push_back(&node); }
   ConstantPtr Find(const EpValueDef* value);
-  // The plugin reads this value's data no more; a constant that all values have dropped drops its own. False when Find
-  // would find none. Thread-safe as Find.
+  // Notes that the plugin no longer reads this value's data. A constant that all its values have dropped drops its
+  // data. Returns false when Find would find none. Thread-safe as Find is.
   bool Drop(const EpValueDef* value);
 
  private:
-  using Constants = std::unordered_map<const void*, ConstantPtr>;  // by handle
-  const Constants& MakeConstants();                                // under the mutex
+  using Constants = std::unordered_map<const void*, ConstantPtr>;  // key: handle
+  const Constants& MakeConstants();                                // call with the mutex held
   static void Show(const Graph& graph, Constants* to);
   static void Show(const Node& node, Constants* to);
   static void Show(const ValueDef* value, Constants* to);
@@ -45,21 +44,21 @@ class ShownConstants {
   std::vector<const Graph*> graphs_;
   std::vector<const Node*> nodes_;
   std::mutex mutex_;
-  std::optional<Constants> constants_;  // made at the first question: most plugins don't ask
-  std::unordered_map<const Constant*, size_t> readers_;  // values that haven't dropped it
-  std::unordered_set<const void*> dropped_;              // values, by handle
+  std::optional<Constants> constants_;                   // made at the first query: most plugins make none
+  std::unordered_map<const Constant*, size_t> readers_;  // number of values that haven't dropped the constant
+  std::unordered_set<const void*> dropped_;              // handles of dropped values
 };
 
-// The references of the whole process, in one table for its life. Thread-safe.
+// All references of the process, in one table that lives as long as it. Thread-safe.
 class RetainedConstants {
  public:
   static RetainedConstants& All();
 
-  // `owner`: for ReleaseAll. No handle is given out twice.
+  // `owner`: key for ReleaseAll. No handle is given out twice.
   EpConstant* Add(const void* owner, ConstantPtr constant);
-  // False when there is no such reference any more.
+  // Returns false when there is no such reference (any more).
   bool Release(const EpConstant* handle);
-  // What the owner has left.
+  // Releases the remaining references of the owner.
   void ReleaseAll(const void* owner);
   size_t size();
 
@@ -70,7 +69,7 @@ class RetainedConstants {
   };
   std::mutex mutex_;
   std::unordered_map<uintptr_t, Reference> references_;
-  uintptr_t next_ = 1;  // odd, as no address of an object is
+  uintptr_t next_ = 1;  // always odd, because no object's address is
 };
 
 }  // namespace epiphyte::core

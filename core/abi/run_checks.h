@@ -1,4 +1,4 @@
-// What the tables of a run check of the outputs that a kernel asks for.
+// Checks that the tables of a run make on outputs that a kernel requests.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ inline void CheckShape(const int64_t* dims, uint32_t rank) {
   if (dims == nullptr && rank != 0) Fail(StatusCode::kEpFail, "a tensor of rank {} was asked for without dims", rank);
 }
 
-// After CheckShape: a dense tensor of anything but strings, with dims that it can have. Gives its size in bytes.
+// Call it after CheckShape. Requires a dense tensor, not of strings, with possible dims. Returns its size in bytes.
 inline uint64_t CheckNumbers(EpElementType element_type, const int64_t* dims, uint32_t rank) {
   if (!IsValidDataType(element_type) || element_type == EP_TYPE_STRING) {
     Fail(StatusCode::kInvalidArgument, "a tensor of element type {} was asked for; a type of numbers expected",

@@ -7,7 +7,7 @@
 namespace epiphyte::core {
 namespace {
 
-// So many searches through an input's elements cost less than a table of all of them.
+// Number of searches through an input's elements that cost less than a table of all elements.
 constexpr uint32_t kSearchesBeforeTable = 8;
 
 void AddElements(const Value& value, std::unordered_set<const Value*>* all) {

@@ -1,7 +1,7 @@
 // RunValues: the references to values that a kernel holds while it executes, and the views that it was given.
 //
-// An EpValue is good only in the run that made it, so the handles that a kernel passes back are compared with this
-// table and never followed. What the kernel did not release is released when the run ends. A run that makes no such
+// An EpValue is valid only in the run that made it. Handles that a kernel passes back are looked up in this table and
+// never followed. References that the kernel did not release are released when the run ends. A run that makes no such
 // value, as most do, pays nothing.
 #pragma once
 
@@ -28,13 +28,13 @@ class RunValues {
   RunValues(const RunValues&) = delete;
   RunValues& operator=(const RunValues&) = delete;
 
-  // The kernel holds one more reference to `value`.
+  // Gives the kernel one more reference to `value`.
   EpValue* Give(ValuePtr value);
-  // The value behind a handle; throws INVALID_ARGUMENT when the kernel holds no reference to it.
+  // Returns the value behind a handle. Throws INVALID_ARGUMENT when the kernel holds no reference to it.
   Value* Get(const EpValue* handle) const;
-  // The value behind a view of an input, or of an element of one; throws INVALID_ARGUMENT when it is none.
+  // Returns the value behind a view of an input, or of an input's element. Throws INVALID_ARGUMENT for any other view.
   Value* Viewed(const EpValueView* view);
-  // Gives up one reference that some run of this thread holds; false when none does.
+  // Gives up one reference that a run of this thread holds; false when no run holds one.
   static bool Release(const EpValue* handle);
 
  private:
@@ -49,10 +49,11 @@ class RunValues {
   std::thread::id thread_ = std::this_thread::get_id();
   uint32_t few_count_ = 0;
   uint32_t nested_searches_ = 0;
-  std::array<Value*, kFew> few_;                                // one entry a reference
-  std::optional<CallScopedHandle<RunValues>> open_;             // from the first reference on
-  std::unique_ptr<std::unordered_map<Value*, uint64_t>> many_;  // references beyond the few
-  std::unique_ptr<std::unordered_set<const Value*>> nested_;    // all elements of inputs, once it pays
+  std::array<Value*, kFew> few_;                                // one entry for each reference
+  std::optional<CallScopedHandle<RunValues>> open_;             // set from the first reference on
+  std::unique_ptr<std::unordered_map<Value*, uint64_t>> many_;  // references beyond few_
+  // All elements of inputs; made when the number of searches justifies it.
+  std::unique_ptr<std::unordered_set<const Value*>> nested_;
 };
 
 }  // namespace epiphyte::core

@@ -1,4 +1,4 @@
-// Share groups as plugins see them: the workspaces and the table "ep.share_group/1".
+// Plugins' view of share groups: the workspaces and the table "ep.share_group/1".
 #include "core/abi/share_workspaces.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ EpStatus* ShareWorkspaces::Get(const void* plugin, EpMakeWorkspace make, void* u
     Workspace made;
     making_ = true;
     EpStatus* status = Guard([&] {
-      // Inserting afterwards could fail, and nobody would own what was made.
+      // The entry is inserted first: an insertion that fails afterwards would leave the new workspace without an owner.
       found = workspaces_.emplace(plugin, Workspace{}).first;
       ThrowIfFailed(make(user, &made.data), "making a workspace");
       if (made.data == nullptr) Fail(StatusCode::kEpFail, "making a workspace succeeded but gave none");

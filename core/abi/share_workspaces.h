@@ -1,6 +1,6 @@
-// ShareWorkspaces: the plugins' side of a share group: one workspace for each plugin, which the plugin makes and frees.
+// ShareWorkspaces: one workspace for each plugin of a share group. The plugin makes and frees it.
 //
-// Providers of the group hold it through shared_ptr, so the workspaces go when the last provider has gone, in whatever
+// Providers of the group hold this through shared_ptr. The workspaces are freed after the last provider, in whatever
 // order the sessions end.
 //
 //   auto workspaces = std::make_shared<ShareWorkspaces>("llama");
@@ -29,9 +29,9 @@ class ShareWorkspaces {
   ShareWorkspaces& operator=(const ShareWorkspaces&) = delete;
 
   const std::string& name() const { return name_; }
-  // `plugin` tells the workspaces apart. Returns the plugin's own status when it can't make one.
+  // `plugin` is the key of the workspace. Returns the plugin's own status when it can't make one.
   EpStatus* Get(const void* plugin, EpMakeWorkspace make, void* user, EpFreeWorkspace release, void** workspace);
-  // Keeps payloads that a provider of the group has got: a workspace may view them, so they go after it.
+  // Keeps the payloads of a provider in the group. A workspace may view them, so they are freed after it.
   void Keep(std::span<const ContextBlob> blobs);
 
  private:
@@ -40,13 +40,13 @@ class ShareWorkspaces {
     EpFreeWorkspace release = nullptr;
   };
   const std::string name_;
-  std::vector<ContextBlob> kept_;  // each once; destroyed after the destructor has released the workspaces
+  std::vector<ContextBlob> kept_;  // each payload once; destroyed after the destructor has released the workspaces
   std::recursive_mutex mutex_;     // recursive, so that a `make` that asks again gets an error instead of a deadlock
   bool making_ = false;
   std::unordered_map<const void*, Workspace> workspaces_;
 };
 
-// How one session takes part in a group.
+// Role of one session in a share group.
 struct ShareMembership {
   std::shared_ptr<ShareWorkspaces> workspaces;  // null: no group
   bool compiling = false;
@@ -55,7 +55,7 @@ struct ShareMembership {
 
 }  // namespace epiphyte::core
 
-// How one provider takes part in a share group. Lives as long as the provider.
+// Role of one provider in a share group. Lives as long as the provider.
 struct EpShareGroup {
   std::shared_ptr<epiphyte::core::ShareWorkspaces> workspaces;
   const void* plugin = nullptr;

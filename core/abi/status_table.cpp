@@ -1,4 +1,4 @@
-// Statuses: created here, whoever asks.
+// Status objects of the ABI. The host creates all of them.
 #include <cstdint>
 #include <cstring>
 #include <mutex>
@@ -18,8 +18,8 @@ struct Status {
   std::string message;
 };
 
-// The statuses that exist. A handle is a number, never an address and never given out twice, so that a foreign status
-// and one that was released before are found out instead of followed.
+// Table of the statuses that exist. A handle is a number, never an address and never given out twice. A foreign status,
+// or one that was released before, is therefore detected instead of followed.
 class Statuses {
  public:
   EpStatus* Add(Status status) {
@@ -31,7 +31,7 @@ class Statuses {
     } while (number == kOutOfMemory || !live_.try_emplace(number, std::move(status)).second);
     return reinterpret_cast<EpStatus*>(number);
   }
-  // Valid until it is taken; null when there is none.
+  // Returned pointer is valid until the status is taken; null when there is none.
   const Status* Find(const EpStatus* handle) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = live_.find(reinterpret_cast<uintptr_t>(handle));
@@ -48,16 +48,16 @@ class Statuses {
     return live_.size();
   }
 
-  // What Create gives when there is no memory left for a message: there is always one, and it is never released.
+  // Handle that Create returns when no memory is left for a message. This status always exists and is never released.
   static constexpr uintptr_t kOutOfMemory = 1;
 
  private:
   std::mutex mutex_;
   std::unordered_map<uintptr_t, Status> live_;
-  uintptr_t next_ = 3;  // odd, as no address of a plugin's object is
+  uintptr_t next_ = 3;  // always odd, because no address of a plugin's object is
 };
 
-// Leaked, because plugins may make statuses until the process ends.
+// The table is leaked because plugins may make statuses until the process ends.
 Statuses& TheStatuses() {
   static Statuses* const statuses = new Statuses;
   return *statuses;

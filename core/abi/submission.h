@@ -1,5 +1,5 @@
-// Submission: what an Execute has on top when not all of its values are the host's to make: kernels on devices, and runs
-// whose outputs the application has bound.
+// Submission: additional state of an Execute that doesn't make all its values in the host's memory itself: a kernel on
+// a device, or a run with outputs that the application has bound.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,16 @@
 
 namespace epiphyte::core {
 
-// Where the outputs of one Execute go. Called on its thread; what it throws is the status that the plugin gets.
+// Makes the outputs of one Execute. Called on its thread; the plugin gets exceptions from here as a status.
 class OutputMaker {
  public:
   virtual ~OutputMaker() = default;
-  // For EpRunApi::AllocateOutput: host memory.
+  // For EpRunApi::AllocateOutput: makes the output in host memory.
   virtual ValuePtr MakeOnHost(uint32_t index, DataType type, std::span<const int64_t> dims) = 0;
-  // For EpDeviceRunApi::AllocateOutput: wherever the run wants it, of what the kernel said.
+  // For EpDeviceRunApi::AllocateOutput: makes the output where the run wants it, among the memories that the kernel
+  // named.
   virtual ValuePtr Make(uint32_t index, DataType type, std::span<const int64_t> dims) = 0;
-  // For EpDeviceRunApi::AdoptOutput. On success the buffer is the value's.
+  // For EpDeviceRunApi::AdoptOutput. On success the value owns the buffer.
   virtual ValuePtr Adopt(uint32_t index, DataType type, std::span<const int64_t> dims, uint32_t memory,
                          EpBuffer* buffer, uint64_t size, uint64_t offset) = 0;
 };
@@ -27,8 +28,8 @@ struct Submission {
   OutputMaker* outputs = nullptr;  // never null
   EpStream* stream = nullptr;      // null: the kernel is on no device
   uint64_t binding = 0;            // EpRunInfo::binding
-  // Filled by Kernel::Execute for an ASYNC kernel with states: in use until the work is done, then Kernel::GiveState.
-  // Also after an error: something may have been submitted.
+  // State of an ASYNC kernel; Kernel::Execute fills it in. It is in use until the work is done; call Kernel::GiveState
+  // then. After an error, too: some work may have been submitted.
   EpKernelState* held_state = nullptr;
 };
 

@@ -24,10 +24,11 @@ using ProgressFunction = std::function<bool(uint64_t done, uint64_t total, const
 
 class Task {
  public:
-  // What a task is about, besides reports.
+  // Data of a task besides reports.
   struct Subject {
-    size_t partitions = 0;                // how many may be declined
-    ShownConstants* constants = nullptr;  // that may be retained, in the name of `owner`; null: none. Outlives the task
+    size_t partitions = 0;  // number of partitions that may be declined
+    // Constants that the plugin may retain in the name of `owner`; null: none. Outlives the task.
+    ShownConstants* constants = nullptr;
     const void* owner = nullptr;
     EpProfile* profile = nullptr;  // null: the session isn't profiled
   };
@@ -39,9 +40,9 @@ class Task {
   Task& operator=(const Task&) = delete;
 
   EpTask* handle() const;
-  // The call is over: the handle is good no more. Waits for what the plugin's other threads are in the middle of.
+  // Ends the task: its handle is invalid from then on. Waits for calls that the plugin's other threads are in.
   void End();
-  // After End: why the plugin gave a partition back; null when it didn't.
+  // Call it after End. Reason for giving the partition back; null when the plugin didn't.
   const std::string* declined(size_t partition) const;
 
   struct State;

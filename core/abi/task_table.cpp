@@ -1,4 +1,4 @@
-// Tasks and their table: progress, cancelling and what a plugin gives back.
+// Tasks and their table: progress, cancellation and declined partitions.
 #include <atomic>
 #include <condition_variable>
 #include <map>
@@ -19,13 +19,13 @@ struct Task::State {
   const void* owner;
   EpProfile* profile;
   uintptr_t number = 0;
-  // The end of the task waits for the calls that are in it.
+  // The end of the task waits for the calls that use it.
   std::mutex calls_mutex;
   std::condition_variable calls_done;
   uint64_t calls = 0;
   bool ended = false;
   std::atomic<bool> cancelled{false};
-  // Recursive: a listener may take itself away.
+  // Recursive, because a listener may remove itself.
   std::recursive_mutex listener_mutex;
   EpCancelListener listener = nullptr;
   void* user = nullptr;
@@ -37,7 +37,7 @@ struct Task::State {
     const std::lock_guard<std::recursive_mutex> lock(listener_mutex);
     CallListener();
   }
-  // With listener_mutex held.
+  // Call it with listener_mutex held.
   void CallListener() {
     const EpCancelListener told = std::exchange(listener, nullptr);
     if (told != nullptr) told(user);
@@ -67,10 +67,10 @@ class Tasks {
  private:
   std::mutex mutex_;
   std::map<uintptr_t, std::shared_ptr<Task::State>> open_;
-  uintptr_t next_ = 1;  // odd, as no address of an object is
+  uintptr_t next_ = 1;  // always odd, because no object's address is
 };
 
-// Leaked, because a plugin's threads may ask until the process ends.
+// The table is leaked because a plugin's threads may ask until the process ends.
 Tasks& TheTasks() {
   static Tasks* const tasks = new Tasks;
   return *tasks;

@@ -1,4 +1,4 @@
-// TypeFromAbi: a type that a plugin describes, checked.
+// TypeFromAbi: converts a type that a plugin describes, after checking it.
 #pragma once
 
 #include "core/graph/type.h"
@@ -6,8 +6,8 @@
 
 namespace epiphyte::core {
 
-// Unknown for kind UNKNOWN. Throws INVALID_ARGUMENT that says what no type can have: a kind, element type, rank,
-// dimension or name, or a nested type that is missing or too deep.
+// Returns an unknown type for kind UNKNOWN. Throws INVALID_ARGUMENT with the problem: an impossible kind, element type,
+// rank, dimension or name, or a nested type that is missing or too deep.
 TypePtr TypeFromAbi(const EpTypeInfo& type);
 
 }  // namespace epiphyte::core

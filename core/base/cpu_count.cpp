@@ -17,7 +17,7 @@ namespace epiphyte::core {
 #if defined(__linux__)
 namespace {
 
-// The processors of the affinity mask. Its size isn't known beforehand: the kernel refuses one that is too small.
+// The processors of the affinity mask. The size of the mask is unknown; the kernel refuses a buffer that is too small.
 std::vector<int> AffinityMask() {
   constexpr int kMostCpus = 1 << 16;
   for (int capacity = 1024; capacity <= kMostCpus; capacity *= 2) {
@@ -33,7 +33,7 @@ std::vector<int> AffinityMask() {
   return {};
 }
 
-// A text that is equal for the hardware threads of one core and differs between cores.
+// A text that is equal for all hardware threads of one core and differs between cores.
 std::string CoreOf(int cpu) {
   const std::string folder = "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/";
   for (const char* name : {"core_cpus_list", "thread_siblings_list"}) {

@@ -7,10 +7,11 @@ namespace epiphyte::core {
 
 struct CpuCount {
   uint32_t logical = 1;   // hardware threads in the affinity mask
-  uint32_t physical = 1;  // cores they belong to
+  uint32_t physical = 1;  // cores with at least one of these hardware threads
 };
 
-// Both at least 1. Where the system doesn't say which hardware threads share a core, each counts as one.
+// Both counts are at least 1. Each hardware thread counts as a core when the system doesn't say which threads share
+// one.
 CpuCount UsableCpus();
 
 }  // namespace epiphyte::core

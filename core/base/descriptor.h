@@ -10,7 +10,7 @@ namespace epiphyte::core {
 
 class Descriptor {
  public:
-  // Takes ownership; a negative one is none.
+  // Takes ownership. A negative value means that there is no descriptor.
   explicit Descriptor(int fd) : fd_(fd) {}
   ~Descriptor() {
     if (fd_ >= 0) close(fd_);

@@ -18,7 +18,7 @@
 
 namespace epiphyte::core {
 
-// ONNX Runtime's numbers below 1000 and Epiphyte's own from there, the same as EP_STATUS_* in the C ABI.
+// Codes below 1000 are ONNX Runtime's; codes from 1000 are Epiphyte's. All are equal to EP_STATUS_* in the C ABI.
 enum class StatusCode : int32_t {
   kOk = 0,
   kFail = 1,
@@ -41,16 +41,16 @@ enum class StatusCode : int32_t {
   kTimeout = 1002,
 };
 
-// What would help, where each interface of the host has its own way to it: an application sets an option or calls a
-// function, who sits at a command line gives a flag. Messages name the application's.
+// The remedy for an error. Each interface of the host words it differently: an application sets an option or calls a
+// function, a command line takes a flag. Messages use the application's wording.
 enum class Hint : int32_t {
   kNone = 0,
   kOverwrite = 1,      // allow that existing output is replaced
   kReseal = 2,         // seal a context model that was changed on purpose
   kVerify = 3,         // list everything that is wrong with a context model
   kShowPlacement = 4,  // show which provider takes which node, and why others don't
-  kListPlugins = 5,    // list what is installed
-  kProbePlugins = 6,   // open what is installed, and see what is wrong with it
+  kListPlugins = 5,    // list the installed plugins
+  kProbePlugins = 6,   // open the installed plugins and report what is wrong with them
 };
 
 // "INVALID_GRAPH" and the like; "UNKNOWN" for a number outside the enum.
@@ -62,7 +62,7 @@ class Error : public std::exception {
 
   StatusCode code() const { return code_; }
   Hint hint() const { return hint_; }
-  // The same, told with other words.
+  // Copy with the same code and hint, and another message.
   Error WithMessage(std::string message) const { return Error(code_, std::move(message), hint_); }
   const std::string& message() const { return message_; }
   const char* what() const noexcept override { return message_.c_str(); }

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
 
-// `sticky_is_fine`: of a folder in which something of the user's is.
+// `sticky_is_fine`: true for a folder that contains a path of the user.
 std::string Judge(const fs::path& path, bool sticky_is_fine) {
   struct stat info = {};
   if (lstat(path.c_str(), &info) != 0) {

@@ -1,9 +1,9 @@
-// FileTrust: whether somebody other than root and this process's user could have put there what is at a path, or could
-// change it now.
+// FileTrust: tells whether users other than root and this process's user could have created or could change a file.
 //
-// The rule is the one ssh has for its files: what is at the path and every folder above it belong to root or to the
-// user, and neither group nor others may write them. Above the path a folder that others may write is fine when it has
-// the sticky bit, as /tmp has: in there nobody can touch what isn't his. Symbolic links are followed first.
+// The rule is the one that ssh applies to its files. The path and every folder above it belong to root or to this user,
+// and neither group nor others may write them. Exception: a folder above the path that others may write is fine if it
+// has the sticky bit, as /tmp has, because users can't touch files of other users there. Symbolic links are followed
+// first.
 //
 //   FileTrust trust;
 //   if (const std::string reason = trust.ReasonAgainst(folder); !reason.empty()) Refuse(reason);
@@ -17,21 +17,22 @@ namespace epiphyte::core {
 
 class FileTrust {
  public:
-  // One line that says what is wrong and what to do; "" when nothing is. Where there is nothing, what is above decides.
+  // One line that says what is wrong and what to do; "" when the path is trusted. If the path doesn't exist, the
+  // folders above it decide.
   std::string ReasonAgainst(const std::filesystem::path& path);
 
-  // As above for a path without symbolic links, which is not looked up again.
+  // As above for a path without symbolic links; links are not resolved again.
   std::string ReasonAgainstCanonical(const std::filesystem::path& path);
-  // As above for what is at the path alone, without what is above it. A symbolic link is refused.
+  // As above for the path alone, without the folders above it. A symbolic link is refused.
   static std::string ReasonAgainstOne(const std::filesystem::path& path);
 
  private:
   const std::string& ReasonAgainstFolder(const std::filesystem::path& folder);
 
-  std::map<std::filesystem::path, std::string> folders_;  // judged already, as folders above something
+  std::map<std::filesystem::path, std::string> folders_;  // verdicts on folders above checked paths
 };
 
-// Whether the process has more rights than whoever started it (a set-user-ID program, say).
+// Whether the process has more rights than the user who started it, as a set-user-ID program has.
 bool IsElevated();
 
 }  // namespace epiphyte::core

@@ -1,4 +1,4 @@
-// Float mode: how this thread rounds, what it does with denormals, and which floating-point exceptions end it.
+// Float mode: a thread's rounding mode, its treatment of denormals, and its unmasked floating-point exceptions.
 //
 //   const FloatMode before = FloatMode::Current();
 //   …
@@ -16,7 +16,7 @@ namespace epiphyte::core {
 
 class FloatMode {
  public:
-  // Some cycles: it is asked twice in each call of a plugin.
+  // Takes a few cycles, because it is called twice in each call of a plugin.
   static FloatMode Current() {
     FloatMode mode;
 #if defined(__x86_64__)
@@ -32,7 +32,7 @@ class FloatMode {
 #endif
     return mode;
   }
-  // Leaves the flags of exceptions that have been raised as they are.
+  // The flags of exceptions that have been raised stay as they are.
   void Restore() const;
   // For messages: "rounding up, denormals are zero".
   std::string ToText() const;
@@ -40,7 +40,7 @@ class FloatMode {
   bool operator==(const FloatMode&) const = default;
 
  private:
-  // Of MXCSR: all but the six flags.
+  // All bits of MXCSR except the six exception flags.
   static constexpr uint32_t kVectorControl = 0xFFC0;
 
   uint64_t bits_ = 0;

@@ -46,7 +46,7 @@ FolderLock::FolderLock(const std::filesystem::path& folder, Mode mode) {
 
 FolderLock::~FolderLock() {
   if (fd_ < 0) return;
-  flock(fd_, LOCK_UN);  // a process that was forked meanwhile has the descriptor, too
+  flock(fd_, LOCK_UN);  // explicit, because a child that was forked meanwhile has the descriptor too
   close(fd_);
 }
 

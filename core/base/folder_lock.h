@@ -1,10 +1,11 @@
-// FolderLock: keeps processes that publish into one folder apart, and readers from seeing half of what is published.
+// FolderLock: separates processes that publish into one folder, and keeps readers from seeing a half-published state.
 //
-// An advisory lock on the folder itself: it leaves no file behind, needs no write permission, and the system lets go of
-// it when a process dies. Where the file system can't lock (some network file systems), locking is skipped: publishing
-// is still safe step by step, only a reader may have to be told to try again. A process that holds the lock for too
-// long (it may be stopped), or readers that never let go together, keep others waiting for seconds and a publisher for
-// a minute; then they go on without, because losing what was compiled would be worse.
+// It is an advisory lock on the folder itself. It leaves no file behind, needs no write permission, and the system
+// releases it when the process dies. On file systems that can't lock (some network file systems) locking is skipped.
+// Publishing is still safe step by step there, but a reader may be told to try again.
+// A process that holds the lock too long (a stopped one, for instance), or readers that never all release it, delay
+// other readers for seconds and a publisher for a minute. Then they continue without the lock, because losing compiled
+// results would be worse.
 //
 //   FolderLock lock(target.parent_path(), FolderLock::kExclusive);
 #pragma once
@@ -16,7 +17,8 @@ namespace epiphyte::core {
 class FolderLock {
  public:
   enum Mode { kShared, kExclusive };
-  // Waits. "" is the current folder. A folder that can't be opened isn't locked: whatever needs it will say so.
+  // Waits for the lock. "" is the current folder. A folder that can't be opened isn't locked; later accesses to it
+  // report the error.
   FolderLock(const std::filesystem::path& folder, Mode mode);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;

@@ -17,7 +17,7 @@ FolderNames NamesIn(const std::filesystem::path& folder) {
     return found;
   }
   for (;;) {
-    errno = 0;  // the end and an error look alike otherwise
+    errno = 0;  // distinguishes the end from an error
     const dirent* entry = readdir(entries.get());
     if (entry == nullptr) break;
     const std::string_view name = entry->d_name;

@@ -1,6 +1,6 @@
-// What is in a folder, by name.
+// Names of the entries of a folder.
 //
-// With readdir: libstdc++'s directory_iterator ends the process when memory runs out.
+// Uses readdir, because libstdc++'s directory_iterator ends the process when memory runs out.
 //
 //   for (const std::string& name : NamesIn(folder).names) Use(folder / name);
 #pragma once
@@ -12,8 +12,8 @@
 namespace epiphyte::core {
 
 struct FolderNames {
-  std::vector<std::string> names;  // sorted; without "." and ".."; what vanished meanwhile may be among them
-  int error = 0;                   // an errno: why these are not all
+  std::vector<std::string> names;  // sorted, without "." and ".."; entries removed meanwhile may be included
+  int error = 0;                   // errno if the list is incomplete, else 0
 };
 
 // "" is the current folder. Throws only std::bad_alloc.

@@ -7,7 +7,7 @@
 namespace epiphyte::core {
 namespace {
 
-// Forks that lie between the first mark and this process. It is state of the process, as its threads are.
+// Number of forks between the first mark and this process. It is state of the process, like its threads.
 constinit std::atomic<uint32_t> g_forks{0};
 
 }  // namespace

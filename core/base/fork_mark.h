@@ -1,8 +1,8 @@
-// Fork mark: tells what was made before fork() from what this process has made itself.
+// ForkMark: distinguishes objects that were made before fork() from objects that this process made.
 //
-// A forked child has a copy of each object of its parent, but neither the threads behind it nor a device that both
-// could use. Objects that depend on such things carry a mark and refuse to work in a child, instead of waiting for
-// threads that aren't there.
+// A forked child has a copy of each object of its parent. It has neither the threads behind the object nor a device
+// that both processes could use. Objects that depend on threads or devices carry a mark and refuse to work in a child,
+// instead of waiting for threads that don't exist.
 //
 //   ForkMark made_;
 //   if (made_.IsInherited()) Fail(StatusCode::kFail, "…");

@@ -50,7 +50,7 @@ constexpr int kPopulate = 22;  // Linux 5.14; older systems refuse it
 constexpr uintptr_t kWindow = uintptr_t{4} << 20;
 constexpr uint64_t kWorthAHelper = uint64_t{8} << 20;
 
-// Maps the pages ahead of whoever reads them, until the system refuses: then they are mapped when they are read.
+// Maps pages ahead of the reading thread. If the system refuses, the pages are mapped when they are read.
 void Populate(const void* data, size_t size) {
   constexpr uintptr_t kPage = 4096;
   const auto begin = reinterpret_cast<uintptr_t>(data) & ~(kPage - 1);

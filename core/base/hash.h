@@ -1,4 +1,4 @@
-// Hashes: XXH3-128 for "are these the bytes that were written", SHA-256 for identity, HMAC for "did we write this".
+// Hashes: XXH3-128 to detect changed bytes, SHA-256 for identity, HMAC to prove that we wrote a text.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,13 @@ class ThreadPool;
 
 // 32 lower-case hex digits.
 std::string Xxh128(const void* data, size_t size);
-// As Xxh128, of a mapped file: a second thread of the pool maps the pages ahead of the one that reads them, which takes
-// a third off the time. `pool` may be null. The memory need not be a mapping. `on_progress` beats with the bytes read.
+// Like Xxh128, for a mapped file. A second thread of the pool maps pages ahead of the reading thread, which saves a
+// third of the time. `pool` may be null. The memory need not be a mapping. `on_progress` reports the bytes read.
 std::string Xxh128OfMapping(const void* data, size_t size, ThreadPool* pool, const ProgressCallback& on_progress = {});
 // 64 lower-case hex digits.
 std::string Sha256(const void* data, size_t size);
 std::string Sha256OfFile(const std::filesystem::path& path);
-// 64 lower-case hex digits: HMAC with SHA-256, which only who knows the secret can make.
+// HMAC with SHA-256 as 64 lower-case hex digits. Only holders of the secret can compute it.
 std::string HmacSha256(std::string_view secret, std::string_view text);
 // Compares digests in a time that doesn't tell where they differ.
 bool SameDigest(std::string_view a, std::string_view b);

@@ -28,7 +28,7 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
     case LogLevel::kError: return spdlog::level::err;
     case LogLevel::kOff: return spdlog::level::off;
   }
-  return spdlog::level::err;  // a plugin's number outside the enum
+  return spdlog::level::err;  // a plugin passed a number outside the enum
 }
 
 std::optional<LogLevel> LevelFromName(std::string_view name) {
@@ -58,7 +58,7 @@ spdlog::logger& Logger() {
   return *logger;
 }
 
-// As ThreadPool's: its memory comes with the thread.
+// Initial-exec, as in thread_pool.cpp: the memory is allocated with the thread.
 [[gnu::tls_model("initial-exec")]] thread_local std::string_view t_tag;
 
 }  // namespace
@@ -77,7 +77,7 @@ void LogMessage(LogLevel level, std::string_view origin, std::string_view messag
     const std::string tag = t_tag.empty() ? std::string() : fmt::format("[{}] ", PrintableLine(t_tag, 64));
     Logger().log(ToSpdlog(level), "{}{}: {}", tag, PrintableLine(origin, 64), PrintableLine(message, kMaxMessageBytes));
   } catch (const std::exception&) {
-    // There is no memory for the message, and plugins call what logs through C.
+    // There is no memory for the message. The exception must not leave: plugins reach this code through C.
   }
 }
 

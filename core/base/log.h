@@ -16,8 +16,8 @@ namespace epiphyte::core {
 // The numbers of EP_LOG_* in the C ABI.
 enum class LogLevel { kTrace = 0, kDebug = 1, kInfo = 2, kWarning = 3, kError = 4, kOff = 5 };
 
-// While one lives, the lines that its thread logs carry the tag, and so do those of pool threads that work for it.
-// Inner ones take the place of outer ones. `tag` must live as long.
+// While it lives, lines that its thread logs carry the tag, and so do lines of pool threads that work for this thread.
+// An inner LogTag replaces an outer one. `tag` must outlive the object.
 class LogTag {
  public:
   explicit LogTag(std::string_view tag);

@@ -77,7 +77,8 @@ void MappedFile::State::RequireNothingLost() const {
 
 void MappedFile::State::RequireIntact() const {
   RequireNothingLost();
-  // The rest of the last page that a shorter file still has reads as zeros without a fault.
+  // A shorter file's last page reads as zeros after the end of the file, without a fault. Therefore the size is
+  // compared.
   struct stat info = {};
   if (size == 0 || stat(path.c_str(), &info) != 0) return;
   const bool same_file = info.st_dev == device && info.st_ino == inode;

@@ -4,9 +4,9 @@
 //   Parse(file->data(), file->size());
 //   file->RequireIntact();
 //
-// A file that another program truncates while it is mapped reads as zeros from there on (mapping_guard.h). Who has read
-// one, and before he acts on it, says RequireIntact; a digest of such bytes is one of nothing. UsedFiles remembers what
-// a longer piece of work relies on.
+// If another program truncates a mapped file, the missing bytes read as zeros (mapping_guard.h). Call RequireIntact
+// after reading a file and before acting on its contents. A digest is valid only after that check. UsedFiles collects
+// the files that a longer operation relies on.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class ThreadPool;
 
 class MappedFile {
  public:
-  // Only regular files. Throws NO_SUCHFILE when there is none, INVALID_ARGUMENT when it is not a regular file, FAIL
-  // when the system refuses. An empty file has data() == nullptr and size() == 0.
+  // Opens regular files only. Throws NO_SUCHFILE when there is none, INVALID_ARGUMENT when it is not a regular file,
+  // FAIL when the system refuses. An empty file has data() == nullptr and size() == 0.
   static std::shared_ptr<const MappedFile> Open(const std::filesystem::path& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
@@ -36,17 +36,17 @@ class MappedFile {
   uint64_t size() const { return size_; }
   const std::filesystem::path& path() const { return path_; }
 
-  // Gives the memory of the pages read so far back to the system; reading them again brings them back from the file.
+  // Returns the memory of the pages read so far to the system. A later read loads them from the file again.
   void ReleasePages() const;
 
   // Throws FAIL, naming the file, when bytes were read that the file no longer had, or when it is shorter now.
   void RequireIntact() const { state_->RequireIntact(); }
-  // XXH3-128 of all bytes; they were all there. `pool`, which may be null, helps.
+  // XXH3-128 of all bytes. Throws as RequireIntact does when bytes were missing. `pool` makes it faster; may be null.
   std::string Digest(ThreadPool* pool, const ProgressCallback& on_progress = {}) const;
 
  private:
   friend class UsedFiles;
-  // What stays known of a mapping when it is gone.
+  // State of a mapping that remains when it is unmapped.
   struct State {
     std::filesystem::path path;
     uint64_t size = 0;
@@ -55,7 +55,7 @@ class MappedFile {
     MappingMark mark;
 
     void RequireIntact() const;
-    void RequireNothingLost() const;  // by the mark alone, without asking the system
+    void RequireNothingLost() const;  // checks the mark only, without a system call
   };
 
   MappedFile() = default;
@@ -66,16 +66,16 @@ class MappedFile {
   std::optional<GuardedMapping> guarded_;
 };
 
-// The mapped files that a piece of work relies on. Keeps none of them mapped.
+// The mapped files that an operation relies on. Does not keep them mapped.
 class UsedFiles {
  public:
   void Add(const MappedFile& file) { files_.push_back(file.state_); }
   void Add(const UsedFiles& others) { files_.insert(files_.end(), others.files_.begin(), others.files_.end()); }
 
-  // MappedFile::RequireIntact of each.
+  // Calls MappedFile::RequireIntact for each file.
   void RequireIntact() const;
-  // As RequireIntact, but sees only what was read and not there. Costs one relaxed load as long as no file of the
-  // process was ever truncated.
+  // Like RequireIntact, but detects only missing bytes that were read. Costs one relaxed load as long as no mapped file
+  // of the process was ever truncated.
   void RequireNothingLost() const {
     if (AnyMappingLost()) LookAtMarks();
   }

@@ -10,10 +10,10 @@
 
 namespace epiphyte::core {
 
-// One registered mapping. The handler reads slots while other threads change them, without a lock: `end` is 0 while the
-// slot's other fields change. A faulting address lies in a mapping that its own thread keeps registered, so what the
-// handler reads of any other slot, old or new but of one mapping, can't cover that address: mappings that exist at once
-// don't overlap.
+// One registered mapping. The signal handler reads slots without a lock while other threads change them: `end` is 0
+// while the other fields change. A faulting address lies in a mapping that its own thread keeps registered. The handler
+// may read old or new values of another slot, but always of one mapping. These can't cover the address, because
+// mappings that exist at once don't overlap.
 struct MappingSlot {
   std::atomic<bool> taken{false};
   std::atomic<uintptr_t> begin{0};
@@ -30,7 +30,8 @@ struct Chunk {
 
 static_assert(std::atomic<uintptr_t>::is_always_lock_free && std::atomic<MappingMark*>::is_always_lock_free);
 
-// A signal handler has no other way to its data. Chunks are never freed: a handler may be reading them.
+// Global, because a signal handler has no other access to its data. Chunks are never freed: a handler may be reading
+// them.
 constinit Chunk first_chunk;
 constinit std::atomic<bool> any_lost{false};
 constinit std::atomic<bool> installed{false};
@@ -55,7 +56,8 @@ const MappingSlot* FindSlot(uintptr_t address) {
     for (const MappingSlot& slot : chunk->slots) {
       const uintptr_t end = slot.end.load(std::memory_order_acquire);
       if (address >= end || address < slot.begin.load(std::memory_order_acquire)) continue;
-      // The end of an old mapping and the beginning of a new one may have anything between them.
+      // Valid only if `end` is unchanged: between the end of an old mapping and the beginning of a new one lies other
+      // memory.
       if (slot.end.load(std::memory_order_relaxed) == end) return &slot;
     }
   }
@@ -64,7 +66,7 @@ const MappingSlot* FindSlot(uintptr_t address) {
 
 uintptr_t PageSize() { return static_cast<uintptr_t>(sysconf(_SC_PAGESIZE)); }
 
-// Everything from the faulting page to the end of the mapping: what comes after a page that is gone is gone too.
+// Replaces everything from the faulting page to the end of the mapping, because all later pages are missing too.
 bool PutZeros(uintptr_t address) {
   const MappingSlot* slot = FindSlot(address);
   if (slot == nullptr) return false;
@@ -77,19 +79,19 @@ bool PutZeros(uintptr_t address) {
   return true;
 }
 
-// As if this handler were not there.
+// Handles the signal as if this handler were not installed.
 void PassOn(int signal, siginfo_t* info, void* context) {
   if ((previous.sa_flags & SA_SIGINFO) != 0) {
     previous.sa_sigaction(signal, info, context);
     return;
   }
   const bool was_sent = info->si_code <= 0;
-  if (previous.sa_handler == SIG_IGN && was_sent) return;  // the system ignores no faults, so they end the process
+  if (previous.sa_handler == SIG_IGN && was_sent) return;  // the system never ignores faults, so they end the process
   if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
     previous.sa_handler(signal);
     return;
   }
-  // The instruction faults again when this handler has returned; a signal that was sent has to be sent again.
+  // A faulting instruction faults again when this handler returns. A signal that was sent has to be sent again.
   struct sigaction fatal = {};
   fatal.sa_handler = SIG_DFL;
   sigaction(signal, &fatal, nullptr);
@@ -107,7 +109,7 @@ void OnSignal(int signal, siginfo_t* info, void* context) {
 
 void InstallMappingGuard() {
   if (installed.exchange(true)) return;
-  // Read before the handler can run, which needs it.
+  // Read before the handler can run, because the handler needs it.
   sigaction(SIGBUS, nullptr, &previous);
   struct sigaction action = {};
   action.sa_sigaction = OnSignal;
@@ -121,7 +123,7 @@ bool AnyMappingLost() { return any_lost.load(std::memory_order_relaxed); }
 GuardedMapping::GuardedMapping(const void* data, size_t size, MappingMark* mark) : slot_(TakeSlot()) {
   const auto begin = reinterpret_cast<uintptr_t>(data);
   const uintptr_t page = PageSize();
-  slot_->begin.store(begin, std::memory_order_release);  // whoever sees it sees that the old end is gone
+  slot_->begin.store(begin, std::memory_order_release);  // a reader that sees it also sees that the old end is gone
   slot_->mark.store(mark, std::memory_order_relaxed);
   slot_->end.store((begin + size + page - 1) & ~(page - 1), std::memory_order_release);
 }

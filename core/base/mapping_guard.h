@@ -1,9 +1,9 @@
-// Mapping guard: what happens when a mapped file is truncated by somebody else.
+// Mapping guard: handles the truncation of a mapped file by another program.
 //
 // Reading a page that the file no longer has raises SIGBUS, which ends a process by default. With the guard installed,
-// such a fault inside a GuardedMapping puts zeros in the place of the bytes that are gone and marks the mapping;
-// whoever relies on the mapping looks at the mark when his work is done, and reports the file. Faults at any other
-// address, and signals that were sent, go to whoever handled SIGBUS before.
+// such a fault inside a GuardedMapping puts zeros in the place of the missing bytes and marks the mapping. Code that
+// relies on the mapping checks the mark when its work is done, and reports the file. Faults at other addresses, and
+// signals that were sent, go to the previous SIGBUS handler.
 //
 //   InstallMappingGuard();
 //   MappingMark mark;
@@ -18,8 +18,9 @@
 
 namespace epiphyte::core {
 
-// Takes over SIGBUS for the process; once, however often it is called. Nothing else in the core does. Whoever installs
-// a handler later keeps it, and passes faults of others on to this one if he wants the guard to work on. [any thread]
+// Installs the process's SIGBUS handler on the first call; later calls do nothing. No other code of the core handles
+// SIGBUS. A handler that an application installs later stays installed; it must pass other faults on to this one for
+// the guard to work. [any thread]
 void InstallMappingGuard();
 
 class MappingMark {
@@ -31,11 +32,11 @@ class MappingMark {
   std::atomic<bool> lost_{false};
 };
 
-// Whether any mapping of the process was ever marked: one relaxed load, for those who look often.
+// Whether any mapping of the process was ever marked. Costs one relaxed load, so frequent calls are cheap.
 bool AnyMappingLost();
 
-// Registers memory of a mapping for as long as the object lives; [data, data + size) must be mapped all that time, and
-// `mark` must live. `data` is the start of a page. [any thread]
+// Registers memory of a mapping for the lifetime of the object. [data, data + size) must stay mapped, and `mark` must
+// live, for as long. `data` is the start of a page. [any thread]
 class GuardedMapping {
  public:
   GuardedMapping(const void* data, size_t size, MappingMark* mark);
@@ -47,12 +48,12 @@ class GuardedMapping {
   struct MappingSlot* slot_;
 };
 
-// For system calls that read memory, which fail with EFAULT instead of raising a signal: reads a byte of each page, and
-// says whether the call is worth another try, which it is if the memory belongs to a guarded mapping.
+// For system calls that read memory, which fail with EFAULT instead of raising a signal. Reads a byte of each page.
+// Returns whether to retry the call, which is so if the memory belongs to a guarded mapping.
 bool TouchGuarded(const void* data, size_t size);
 
-// Gives the memory of these pages back to the system if they belong to a guarded mapping, which has them again from its
-// file when they are read; other memory stays as it is.
+// Returns the memory of these pages to the system if they belong to a guarded mapping. A later read loads them from the
+// file again. Other memory stays as it is.
 void ReleaseGuardedPages(const void* data, size_t size);
 
 }  // namespace epiphyte::core

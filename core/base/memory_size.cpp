@@ -9,7 +9,7 @@
 namespace epiphyte::core {
 namespace {
 
-// A number of bytes in a file of its own; UINT64_MAX for "max", and when there is no such file.
+// Reads a number of bytes from a file; UINT64_MAX for "max", and when there is no such file.
 uint64_t LimitIn(const std::filesystem::path& file) {
   std::ifstream stream(file);
   uint64_t bytes = 0;
@@ -27,8 +27,8 @@ uint64_t PhysicalMemory(const std::filesystem::path& root) {
   return UINT64_MAX;
 }
 
-// The limit of a group and of those around it. In a container the group's path may be one that only the host has; then
-// the mounted tree itself is the container's.
+// The lowest limit of a control group and its ancestors. In a container the group's path may exist on the host only;
+// then the mounted tree itself is the container's group.
 uint64_t LimitAlong(const std::filesystem::path& mount, std::filesystem::path group, std::string_view file) {
   uint64_t least = LimitIn(mount / file);
   for (group = group.relative_path(); !group.empty(); group = group.parent_path()) {
@@ -41,7 +41,7 @@ uint64_t LimitAlong(const std::filesystem::path& mount, std::filesystem::path gr
 
 uint64_t MachineMemory(const std::filesystem::path& root) {
   uint64_t least = PhysicalMemory(root);
-  // "0::/path" of version 2, "5:memory:/path" of version 1
+  // Lines are "0::/path" for version 2, "5:memory:/path" for version 1.
   std::ifstream groups(root / "proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {
     const size_t first = line.find(':');

@@ -1,4 +1,4 @@
-// How much memory this process may use.
+// The amount of memory that this process may use.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace epiphyte::core {
 
-// The machine's memory, or what the process's control group allows if that is less. Never 0; UINT64_MAX when the system
-// says nothing. `root`: of the file system that is asked.
+// The machine's memory in bytes, or the limit of the process's control group if that is lower. Never 0; UINT64_MAX when
+// the system reports nothing. `root` is the root of the file system that is read.
 uint64_t MachineMemory(const std::filesystem::path& root = "/");
 
 }  // namespace epiphyte::core

@@ -20,11 +20,12 @@
 
 namespace epiphyte::core {
 
-// ObjectSlots: the lock-free part of the pool. It owns nothing: its owner acquires and deletes what is left.
+// ObjectSlots: the lock-free part of the pool. It doesn't own objects: its owner acquires and deletes the remaining
+// ones.
 template <typename T>
 class ObjectSlots {
  public:
-  // This thread's object, or that of another thread, because threads come and go. Null when all slots are empty.
+  // Returns this thread's object, or another thread's, because threads come and go. Null when all slots are empty.
   T* Acquire() {
     const uint32_t own = ThreadNumber();
     for (uint32_t i = 0; i < kPlaces; ++i) {

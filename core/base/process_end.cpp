@@ -12,11 +12,11 @@
 namespace epiphyte::core {
 namespace {
 
-// Longer than the making of most sessions, and short for who waits for a program to end.
+// Longer than the creation of most sessions takes, and short for a user who waits for a program to end.
 constexpr std::chrono::seconds kPatience{10};
 
 constinit std::atomic<int64_t> calls{0};
-// Calls that this thread is in: exit() may be called out of one.
+// Calls that this thread is inside of: exit() may be called from one.
 thread_local int64_t own_calls = 0;
 
 }  // namespace
@@ -24,7 +24,7 @@ thread_local int64_t own_calls = 0;
 constinit std::atomic<bool> ProcessEnd::has_begun_{false};
 
 ProcessEnd::Call::Call() {
-  // Sequentially consistent, as in Begin: either this call sees the end, or the end sees this call.
+  // Sequentially consistent, as in Begin: either this call sees the end, or Begin sees this call.
   calls.fetch_add(1);
   if (has_begun_.load()) {
     calls.fetch_sub(1);

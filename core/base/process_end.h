@@ -1,9 +1,9 @@
-// Process end: keeps the core from working beside the destructors of the libraries that it is made of.
+// ProcessEnd: stops the core's work before exit() runs the destructors of the libraries that the core uses.
 //
-// exit() destroys the static objects of libonnx, of protobuf and of others while other threads may still read a model.
-// Calls that use such objects are counted. When exit() is called, the calls under way are told to give up, exit() waits
-// until they have, for some seconds at most, and later ones are refused. What there is then goes with the process. The
-// plugins' side is the kit's (epiphyte/kit/abi/process_end.hpp).
+// exit() destroys static objects of libonnx, protobuf and other libraries while other threads may still read a model.
+// Calls that use such objects are counted. When exit() is called, running calls are told to stop, and exit() waits for
+// them, for some seconds at most. Later calls are refused, and remaining objects end with the process. The plugins'
+// counterpart is epiphyte/kit/abi/process_end.hpp.
 //
 //   ProcessEnd::Notice();          // once, when the objects exist
 //   const ProcessEnd::Call call;   // throws CANCELED when the process ends
@@ -16,7 +16,7 @@ namespace epiphyte::core {
 
 class ProcessEnd {
  public:
-  // From now on the end is noticed before anything is destroyed that was made before. [any thread]
+  // From now on the end of the process is noticed before any object that exists already is destroyed. [any thread]
   static void Notice();
   // Throws CANCELED once exit() was called. [any thread]
   static void ThrowIfBegun() {
@@ -24,7 +24,7 @@ class ProcessEnd {
       Throw();
   }
 
-  // Work that exit() waits for, on its thread. On the stack.
+  // Work that exit() waits for, on the thread that constructs this object. Construct it on the stack.
   class Call {
    public:
     Call();

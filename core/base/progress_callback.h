@@ -17,9 +17,9 @@ inline void ReportProgress(const ProgressCallback& on_progress, uint64_t done, u
   if (on_progress) on_progress(done, total, text);
 }
 
-// How much work lies between two reports.
-inline constexpr uint64_t kBytesPerReport = uint64_t{8} << 20;         // written
-inline constexpr uint64_t kBytesPerDigestReport = uint64_t{64} << 20;  // read, for a digest
+// Amount of work between two reports.
+inline constexpr uint64_t kBytesPerReport = uint64_t{8} << 20;         // bytes written
+inline constexpr uint64_t kBytesPerDigestReport = uint64_t{64} << 20;  // bytes read for a digest
 inline constexpr uint64_t kNodesPerReport = 2048;
 
 }  // namespace epiphyte::core

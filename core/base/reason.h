@@ -1,4 +1,4 @@
-// What an exception of a library or a plugin says, for a sentence: the standard's own have names and no text.
+// Text of an exception of a library or a plugin, for use in a sentence. Standard exceptions have a name only, no text.
 #pragma once
 
 #include <exception>

@@ -53,7 +53,7 @@ void RemoveOnExit::RemoveAll() noexcept {
       std::error_code ignored;
       std::filesystem::remove_all(item->path_, ignored);
     } catch (const std::exception&) {
-      // No memory; the next process to write there sweeps what is left.
+      // There is no memory. The next process that writes into the folder removes the file.
     }
   }
 }

@@ -21,11 +21,12 @@ class RemoveOnExit {
   RemoveOnExit(const RemoveOnExit&) = delete;
   RemoveOnExit& operator=(const RemoveOnExit&) = delete;
 
-  // From now on `path` is removed at an early end. `make` creates it; nothing is made any more once RemoveAll has
-  // begun: then Make throws FAIL. If `make` throws, there is nothing to remove.
+  // `make` creates `path`, which is removed if the process ends early. Throws FAIL once RemoveAll has begun; nothing is
+  // created then. If `make` throws, nothing is removed.
   void Make(const std::filesystem::path& path, const std::function<void()>& make);
   void Release() noexcept;
-  // Runs `step`, which puts a file in place. RemoveAll never begins during it. Throws FAIL when RemoveAll has begun.
+  // Runs `step`, which renames a file into place. RemoveAll never begins during it. Throws FAIL when RemoveAll has
+  // begun.
   static void CommitUninterrupted(const std::function<void()>& step);
 
   // Removes every unfinished file of the process, including files that are still being written. [any thread, no signal
@@ -33,7 +34,7 @@ class RemoveOnExit {
   static void RemoveAll() noexcept;
 
  private:
-  std::filesystem::path path_;  // empty: nothing
+  std::filesystem::path path_;  // empty: nothing to remove
   RemoveOnExit* previous_ = nullptr;
   RemoveOnExit* next_ = nullptr;
 };

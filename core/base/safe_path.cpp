@@ -19,8 +19,7 @@ constexpr size_t kMaxNameBytes = 4095;
   Fail(StatusCode::kInvalidGraph, "{}: path '{}' {}", what, PrintableLine(name, 200), reason);
 }
 
-// What can be said of the name alone. The rules are the same on every system, so that a model is refused everywhere
-// or nowhere.
+// Checks the name alone. The rules are the same on every system, so that a model is refused everywhere or nowhere.
 void CheckSpelling(std::string_view name, std::string_view what) {
   constexpr std::string_view kRelative = "is absolute; expected a path relative to the model's folder";
   if (name.empty()) Refuse(what, name, "is empty; expected the name of a file beside the model");
@@ -48,14 +47,14 @@ fs::path Canonical(const fs::path& path, std::string_view name, std::string_view
   return canonical;
 }
 
-// Both canonical. Compares components, so that /models-old is not inside /models.
+// Both paths are canonical. Components are compared, so that /models-old is not inside /models.
 bool IsInside(const fs::path& folder, const fs::path& path) {
   return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
 }
 
 struct Target {
   fs::path link;       // folder / name, symbolic links not followed
-  fs::path canonical;  // where it leads
+  fs::path canonical;  // link with symbolic links resolved
   bool inside = false;
 };
 
@@ -78,8 +77,8 @@ fs::path Accept(Target target, bool allowed, std::string_view name, std::string_
   return std::move(target.canonical);
 }
 
-// Content-addressed caches keep every file in one folder of blobs and make the model folder from links into it: model
-// and data are then equals, and following the link gives nothing that the model's own link does not give.
+// Content-addressed caches keep every file in one folder of blobs, and the model folder consists of links into it.
+// Model and data are then equals: following the data's link reveals nothing that the model's own link does not.
 bool AreLinksIntoOneFolder(const fs::path& model, const Target& target) {
   std::error_code error;
   if (!fs::is_symlink(model, error) || !fs::is_symlink(target.link, error)) return false;

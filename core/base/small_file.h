@@ -1,5 +1,5 @@
-// Reads configuration files: a copy of the whole file, bounded, so that neither a device, a FIFO nor a file that
-// changes meanwhile can do harm.
+// Reads configuration files: returns a bounded copy of the whole file, so that devices, FIFOs and concurrent changes do
+// no harm.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace epiphyte::core {
 
-// Throws NO_SUCHFILE when there is none, INVALID_ARGUMENT when it is no regular file or larger than `max_bytes`, FAIL
-// when the system refuses.
+// Throws NO_SUCHFILE when there is no file, INVALID_ARGUMENT when it is no regular file or larger than `max_bytes`,
+// FAIL when the system refuses.
 std::string ReadSmallFile(const std::filesystem::path& path, size_t max_bytes);
 
 }  // namespace epiphyte::core

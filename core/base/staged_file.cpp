@@ -43,7 +43,7 @@ std::string_view Advice(int error) {
   }
 }
 
-// What the system says, and what to do.
+// The system's message for `error`, and advice.
 std::string Reason(int error) { return fmt::format("{}; {}", std::generic_category().message(error), Advice(error)); }
 
 std::filesystem::path FolderOf(const std::filesystem::path& target) {
@@ -61,7 +61,8 @@ std::string_view KindOf(mode_t mode) {
   }
 }
 
-// Where a link such as /dev/stdout leads is a matter of the process that asks: it names no place for a file.
+// True for links such as /dev/stdout. Their target depends on the process that resolves them, so they name no place for
+// a file.
 bool LeadsToOpenFile(const std::filesystem::path& link) {
   std::error_code error;
   return std::filesystem::read_symlink(link, error).string().starts_with("/proc/");
@@ -78,21 +79,22 @@ void CheckKind(const std::filesystem::path& target) {
     Fail(StatusCode::kInvalidArgument, "'{}' leads to an open file of a process; give the path of a file",
          target.string());
   }
-  if (link && stat(target.c_str(), &info) != 0) return;  // it leads nowhere
+  if (link && stat(target.c_str(), &info) != 0) return;  // a dangling link
   if (S_ISREG(info.st_mode)) return;
   Fail(StatusCode::kInvalidArgument, "'{}' {} {}; only regular files are replaced, give another path", target.string(),
        link ? "leads to" : "is", KindOf(info.st_mode));
 }
 
-// The target's own name is not part of it: a name of 255 bytes is allowed, and the two must not exceed that together.
+// The target's name is not part of the staged name: a name of 255 bytes is allowed, and together they could exceed that
+// limit.
 std::string StagedName() {
   static std::atomic<uint64_t> counter{0};
   std::random_device random;
   return fmt::format("{}{}-{}-{:08x}{}", kPrefix, getpid(), counter.fetch_add(1), random(), kSuffix);
 }
 
-// Creates the file and locks it. A sweep that came between the two has taken the name away; then nothing is left of the
-// file, and the caller tries another name. Where locks don't work there are no sweeps either.
+// Creates the file and locks it. If a sweep ran in between, it has removed the name; the file is then gone and the
+// caller tries another name. No sweeps happen on file systems without working locks.
 int CreateLocked(const std::filesystem::path& path) {
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0) return fd;
@@ -105,8 +107,8 @@ int CreateLocked(const std::filesystem::path& path) {
   return -1;
 }
 
-// The rename itself becomes durable with its folder. A folder that may not be opened for reading, or a file system
-// that can't sync folders, is no reason to fail: the data is safe.
+// Makes the rename durable by syncing the folder. A folder that may not be opened for reading, or a file system that
+// can't sync folders, is no error: the data is safe.
 void SyncFolder(const std::filesystem::path& folder) {
   const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;
@@ -123,7 +125,7 @@ int RenameIfAbsent(const char* from, const char* to) {
   if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return errno;
 #endif
-  // Not every file system has the flag; a hard link is refused just as atomically.
+  // Not every file system has the flag. A hard link fails just as atomically if the target exists.
   if (link(from, to) != 0) return errno;
   unlink(from);
   return 0;
@@ -137,7 +139,7 @@ StagedFile::StagedFile(std::filesystem::path target) : target_(std::move(target)
   int error = 0;
   do {
     staged_ = folder / StagedName();
-    // Once the file is there nothing may fail: there is no destructor yet.
+    // Nothing may fail once the file exists: the destructor does not run for a constructor that throws.
     remove_on_exit_.Make(staged_, [&] {
       fd_ = CreateLocked(staged_);
       error = fd_ < 0 ? errno : 0;
@@ -172,7 +174,7 @@ void StagedFile::Write(const void* data, uint64_t size) {
     const ssize_t written = write(fd_, next, static_cast<size_t>(std::min(left, kMaxStep)));
     if (written < 0) {
       if (errno == EINTR) continue;
-      // From a mapped file that was cut off: whoever mapped it will find that out.
+      // `next` may view a mapped file that was truncated. The owner of the mapping will notice and report that.
       if (errno == EFAULT && TouchGuarded(next, static_cast<size_t>(std::min(left, kMaxStep)))) continue;
       Fail(StatusCode::kFail, "'{}' can't be written: {}", target_.string(), Reason(errno));
     }
@@ -192,7 +194,7 @@ void StagedFile::Align(uint64_t alignment) {
   }
 }
 
-// Piece by piece, so that a large file is no long silence; what is left for fsync then takes no time.
+// Syncs in steps, so that a large file reports progress. The final fsync then takes little time.
 void StagedFile::Sync(const ProgressCallback& on_progress) {
   if (synced_) return;
   const auto fail = [&] { Fail(StatusCode::kFail, "'{}' can't be made durable: {}", target_.string(), Reason(errno)); };
@@ -202,7 +204,7 @@ void StagedFile::Sync(const ProgressCallback& on_progress) {
     const int result =
         sync_file_range(fd_, static_cast<off_t>(done), static_cast<off_t>(bytes),
                         SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
-    // An error is told once, so fsync would not know of it. Not every file system has the call.
+    // The system reports a write error only once, so fsync would miss it. Not every file system supports this call.
     if (result != 0 && (errno == EIO || errno == ENOSPC || errno == EDQUOT)) fail();
     done += bytes;
     ReportProgress(on_progress, done, size_, "waiting for the disk");
@@ -214,7 +216,7 @@ void StagedFile::Sync(const ProgressCallback& on_progress) {
 
 void StagedFile::Commit(bool overwrite) {
   Sync();
-  CheckKind(target_);  // once more: there may be another one by now
+  CheckKind(target_);  // again, because the target may have changed by now
   if (overwrite) {
     if (rename(staged_.c_str(), target_.c_str()) != 0) {
       Fail(StatusCode::kFail, "'{}' can't be replaced: {}", target_.string(), Reason(errno));

@@ -1,11 +1,11 @@
 // StagedFile: writes a file beside its target and puts it in place in one step.
 //
-// Until Commit() nothing under the target's name changes; without Commit() the staged bytes are removed. Commit syncs
-// the data, renames, and syncs the folder. A set of files is published by committing the one that refers to the others
-// last. The staged name starts with a dot. The file is locked while it is written, so that what a killed process left
-// behind can be told from what a living one is writing.
+// Nothing under the target's name changes until Commit(); without Commit() the staged bytes are removed. Commit syncs
+// the data, renames the file, and syncs the folder. To publish a set of files, commit the file that refers to the
+// others last. The staged name starts with a dot. The file is locked while it is written, so that files of killed
+// processes can be told from files of running ones.
 //
-// Only regular files are replaced. A symbolic link is never followed: a file takes its place, unless it leads to
+// Only regular files are replaced. A symbolic link is never followed: the file replaces it, unless the link leads to
 // something that is no regular file.
 //
 //   StagedFile file(target);
@@ -24,7 +24,8 @@ namespace epiphyte::core {
 
 class StagedFile {
  public:
-  // Throws FAIL when the folder can't be written, naming it, and INVALID_ARGUMENT when the target is there and no file.
+  // Throws FAIL, naming the folder, when it can't be written. Throws INVALID_ARGUMENT when the target exists and is no
+  // file.
   explicit StagedFile(std::filesystem::path target);
   ~StagedFile();
   StagedFile(const StagedFile&) = delete;
@@ -38,16 +39,16 @@ class StagedFile {
   void Write(const void* data, uint64_t size);
   // Writes zeros up to a multiple of `alignment`.
   void Align(uint64_t alignment);
-  // Makes the data durable without publishing it; Commit does it if this did not. `on_progress` beats with the bytes
-  // that are.
+  // Makes the data durable without publishing it; otherwise Commit does so. `on_progress` reports the bytes that are
+  // durable.
   void Sync(const ProgressCallback& on_progress = {});
-  // With overwrite false an existing target is an error, also when it appears at this very moment.
+  // With `overwrite` false an existing target is an error, even one that appears during the call.
   void Commit(bool overwrite);
 
-  // Whether `target` can be written, as far as can be known without writing: for work that takes long before it writes.
-  // Throws what the constructor and Commit would.
+  // Checks whether `target` can be written, as far as possible without writing: for operations that take long before
+  // they write. Throws what the constructor and Commit would throw.
   static void CheckTarget(const std::filesystem::path& target);
-  // Removes staged files in `folder` whose process ended without removing them. Never throws: they are in nobody's way.
+  // Removes staged files in `folder` that ended processes left behind. Never throws, because leftover files do no harm.
   static void RemoveAbandoned(const std::filesystem::path& folder) noexcept;
 
  private:

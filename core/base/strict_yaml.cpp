@@ -20,8 +20,8 @@ namespace {
 
 constexpr size_t kMaxBytes = 64 * 1024;
 constexpr size_t kMaxDepth = 8;
-// Far above what kMaxDepth allows, because brackets inside scalars and comments count here too. It only keeps input
-// that is nothing but nesting away from the parser.
+// Far above what kMaxDepth allows, because brackets inside scalars and comments count here too. The limit only keeps
+// input that consists of nesting alone away from the parser.
 constexpr size_t kMaxOpenBrackets = 64;
 
 [[noreturn]] void RejectAt(std::string_view where, std::string_view message) {
@@ -30,7 +30,7 @@ constexpr size_t kMaxOpenBrackets = 64;
 
 std::string Quoted(std::string_view text) { return "'" + PrintableLine(text, 64) + "'"; }
 
-// Line and column, from 1, of a byte.
+// Line and column of a byte, both from 1.
 std::string PositionOf(std::string_view text, size_t offset, std::string_view file) {
   const std::string_view before = text.substr(0, offset);
   const auto line = std::count(before.begin(), before.end(), '\n') + 1;
@@ -39,7 +39,7 @@ std::string PositionOf(std::string_view text, size_t offset, std::string_view fi
   return fmt::format("{}:{}:{}", file, line, column);
 }
 
-// Without byte order mark, with '\n' alone between lines.
+// Removes the byte order mark and turns all line ends into '\n'.
 std::string Normalize(std::string_view text) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
@@ -66,8 +66,8 @@ void CheckNesting(std::string_view text, std::string_view file) {
   }
 }
 
-// Builds the tree from yaml-cpp's events. Every event that would make the parser go a level deeper comes here first,
-// so throwing here bounds its recursion.
+// Builds the tree from yaml-cpp's events. Each event that takes the parser one level deeper comes here first, so
+// throwing here bounds its recursion.
 class TreeBuilder : public YAML::EventHandler {
  public:
   TreeBuilder(std::string_view text, std::string_view file) : text_(text), file_(file) {}
@@ -122,7 +122,7 @@ class TreeBuilder : public YAML::EventHandler {
     YAML::Mark mark;
     bool has_key = false;
     std::string key;
-    std::unordered_set<std::string> keys;  // of `node`, so that a map of thousands of keys is no problem
+    std::unordered_set<std::string> keys;  // keys of `node`, for fast duplicate checks in large maps
   };
 
   std::string Where(const YAML::Mark& mark) const {
@@ -131,7 +131,7 @@ class TreeBuilder : public YAML::EventHandler {
 
   void CheckProperties(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) const {
     if (anchor != 0) RejectAt(Where(mark), "anchors ('&name') are not allowed; write the value out");
-    // "?" and "!" stand for a plain and a quoted scalar without a tag, but "!" may also be spelled.
+    // "?" and "!" stand for a plain and a quoted scalar without a tag. But "!" may also appear in the text.
     const auto offset = static_cast<size_t>(std::max(mark.pos, 0));
     const bool spelled = offset < text_.size() && text_[offset] == '!';
     if (spelled || (!tag.empty() && tag != "?" && tag != "!")) {

@@ -1,6 +1,6 @@
-// Strict YAML: the subset that manifests and policy files use. yaml-cpp parses; this reader accepts only block and
-// flow maps, lists and scalars. Refused: anchors, aliases, tags, merge keys, several documents, duplicate keys, more
-// than 8 levels, more than 64 KiB, bytes that aren't UTF-8 text.
+// Strict YAML: the subset that manifests and policy files use. yaml-cpp parses; this reader accepts only block and flow
+// maps, lists and scalars. It refuses anchors, aliases, tags, merge keys, several documents, duplicate keys, more than
+// 8 levels, more than 64 KiB, and bytes that aren't UTF-8 text.
 //
 //   YamlNode root = ParseStrictYaml(text, "vulkan.yaml");
 //   std::string name = root.Required("name").AsString();
@@ -20,7 +20,7 @@ class YamlNode {
  public:
   enum class Kind { kNull, kScalar, kList, kMap };
 
-  // Defined where the class is complete, because `fields` is made of it.
+  // Defined in the .cpp, where YamlNode is complete, because `fields` contains YamlNodes.
   YamlNode();
   ~YamlNode();
   YamlNode(const YamlNode&);
@@ -29,7 +29,7 @@ class YamlNode {
   YamlNode& operator=(YamlNode&&) noexcept;
 
   Kind kind = Kind::kNull;
-  bool quoted = false;  // a quoted scalar is a string whatever it looks like
+  bool quoted = false;  // a quoted scalar is always a string
   std::string scalar;
   std::vector<YamlNode> items;                           // list
   std::vector<std::pair<std::string, YamlNode>> fields;  // map, in file order

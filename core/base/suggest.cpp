@@ -8,14 +8,14 @@
 namespace epiphyte::core {
 namespace {
 
-// Names longer than this are no typing errors, and the distance costs the product of the lengths.
+// Longer names are no typing errors, and the edit distance costs time proportional to the product of the lengths.
 constexpr size_t kMaxLength = 128;
 
 bool SameLetter(char a, char b) {
   return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
 }
 
-// Insertions, deletions, substitutions and swaps of neighbours, upper and lower case being equal.
+// Counts insertions, deletions, substitutions and swaps of neighbours, ignoring case.
 size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> before_previous(b.size() + 1);
   std::vector<size_t> previous(b.size() + 1);
@@ -44,7 +44,7 @@ std::string_view Nearest(std::string_view name, std::span<const std::string_view
   for (const std::string_view candidate : candidates) {
     if (candidate.size() > kMaxLength) continue;
     const size_t distance = EditDistance(name, candidate);
-    // A distance of the whole candidate means that nothing of it was spelled.
+    // A distance as long as the candidate means that the names have nothing in common.
     if (distance < smallest && distance < candidate.size()) {
       smallest = distance;
       nearest = candidate;

@@ -1,4 +1,4 @@
-// Nearest known name, for messages about unknown ones.
+// Nearest known name, for messages about unknown names.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace epiphyte::core {
 
-// The candidate with the smallest edit distance, or "" when none is near enough to be meant.
+// The candidate with the smallest edit distance, or "" when none is close enough.
 std::string_view Nearest(std::string_view name, std::span<const std::string_view> candidates);
 
 }  // namespace epiphyte::core

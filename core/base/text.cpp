@@ -25,7 +25,7 @@ Character Decode(std::string_view text, size_t offset) {
   if (first < 0x80) return {1, first};
   size_t length = 0;
   uint32_t code_point = 0;
-  uint32_t smallest = 0;  // overlong forms spell the same character in more bytes: not well-formed
+  uint32_t smallest = 0;  // smallest code point of this length; overlong forms are not well-formed
   if ((first & 0xE0) == 0xC0) {
     length = 2, code_point = first & 0x1Fu, smallest = 0x80;
   } else if ((first & 0xF0) == 0xE0) {
@@ -47,10 +47,10 @@ Character Decode(std::string_view text, size_t offset) {
 
 bool IsControl(uint32_t code_point) { return code_point < 0x20 || (code_point >= 0x7F && code_point <= 0x9F); }
 
-// Line and paragraph separator: line breaks that are no control characters.
+// Line separator and paragraph separator: line breaks that are no control characters.
 bool IsLineBreak(uint32_t code_point) { return code_point == 0x2028 || code_point == 0x2029; }
 
-// Marks, embeddings, overrides and isolates: what follows them may be shown in another place than where it stands.
+// Marks, embeddings, overrides and isolates: text after them may be displayed in another place.
 bool ChangesDirection(uint32_t code_point) {
   return code_point == 0x061C || code_point == 0x200E || code_point == 0x200F ||
          (code_point >= 0x202A && code_point <= 0x202E) || (code_point >= 0x2066 && code_point <= 0x2069);
@@ -109,7 +109,7 @@ std::string PrintableJson(std::string_view json) {
       ++offset;
       continue;
     }
-    // Structure is ASCII, so all of these are inside strings, and those below U+0020 are escaped already.
+    // JSON structure is ASCII, so all of these are inside strings. Characters below U+0020 are escaped already.
     if (code_point >= 0x7F && (IsControl(code_point) || IsLineBreak(code_point) || ChangesDirection(code_point))) {
       fmt::format_to(std::back_inserter(printable), "\\u{:04x}", code_point);
     } else {

@@ -7,8 +7,8 @@ namespace {
 
 std::atomic<uint32_t> last_number{0};
 
-// 0: none yet. Its memory comes with the thread: the C library ends the process when it has none for a thread-local
-// variable at its first use.
+// 0: no number yet. Initial-exec allocates the memory with the thread. Otherwise the C library ends the process when it
+// has no memory for a thread-local variable at its first use.
 [[gnu::tls_model("initial-exec")]] thread_local uint32_t t_number = 0;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// ThreadNumber: small numbers for threads, to spread what they would otherwise share.
+// ThreadNumber: small thread numbers, used to spread accesses over memory that threads would otherwise share.
 //
 //   counters[ThreadNumber() % kPlaces].value.fetch_add(1);
 #pragma once
@@ -7,8 +7,8 @@
 
 namespace epiphyte::core {
 
-// The same number for the same thread, given out in the order in which threads first ask: the next `n` threads have `n`
-// numbers in a row. Not reused when a thread ends.
+// Returns the same number for the same thread. Numbers are given out in the order in which threads first ask, so the
+// next `n` threads have `n` consecutive numbers. A number is not reused when its thread ends.
 uint32_t ThreadNumber();
 
 }  // namespace epiphyte::core

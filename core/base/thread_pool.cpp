@@ -23,12 +23,12 @@
 //
 //   generation (40 bits) | limit (12 bits) | joined (12 bits)
 //
-// A worker may join while joined < limit; the number it finds there is its ticket. ParallelFor closes the job (limit
-// becomes 0) when no chunk is left and waits only for those who joined, so that a worker that is still asleep costs
-// nothing. RunGang leaves it open until all have joined.
+// A worker may join while joined < limit; the number that it finds there is its ticket. ParallelFor closes the job
+// (limit becomes 0) when no chunk is left. It waits only for workers that joined, so a worker that is still asleep
+// costs nothing. RunGang leaves the job open until all have joined.
 //
-// The chunks of a loop are split into shards. A thread begins with the shard that is its own whenever loops are alike,
-// so that it finds in its cache what it left there, and then helps with the others.
+// The chunks of a loop are split into shards. For loops with equal parameters a thread always begins with the same
+// shard, so that its data is still in the thread's cache. Then it helps with the other shards.
 namespace epiphyte::core {
 namespace {
 
@@ -41,26 +41,28 @@ constexpr uint64_t Generation(uint64_t state) { return state >> 24; }
 constexpr uint32_t Limit(uint64_t state) { return static_cast<uint32_t>((state >> 12) & kFieldMask); }
 constexpr uint32_t Joined(uint64_t state) { return static_cast<uint32_t>(state & kFieldMask); }
 
-// Chunks per thread: enough to even out threads that are slowed down, few enough to keep the counter cheap.
+// Chunks per thread: enough to balance threads that are slowed down, few enough to keep the counter cheap.
 constexpr uint64_t kChunksPerThread = 4;
-// Few enough for each thread to look at all of them at the end of a loop.
+// Low enough for each thread to check all shards at the end of a loop.
 constexpr uint64_t kMostShards = 8;
 constexpr std::chrono::microseconds kSpinTime{50};
-// After this part of it a spinning thread offers its processor to others: whom it waits for may be one of them.
+// After this part of kSpinTime a spinning thread yields its processor, because the thread that it waits for may need
+// it.
 constexpr std::chrono::microseconds kGreedyTime{3};
 
-// Set while this thread runs a body: what it starts runs on itself alone. Its memory comes with the thread: the C
-// library ends the process when it has none for a thread-local variable at its first use.
+// Set while this thread runs a body; loops that the body starts run on this thread alone. Initial-exec allocates the
+// memory with the thread. Otherwise the C library ends the process when it has no memory for a thread-local variable at
+// its first use.
 [[gnu::tls_model("initial-exec")]] thread_local bool t_inside_body = false;
 
-// The innermost one of this thread.
+// The innermost Caller of this thread.
 [[gnu::tls_model("initial-exec")]] thread_local ThreadPool::Caller* t_caller = nullptr;
 
-// What a thread takes of the address space beside its stack: the C library's heap for it, 64 MiB at a multiple of that,
-// for which twice as much is mapped for a moment. Threads that are started together do so together, and where they find
-// no other room, it's that of whoever works beside them.
+// Address space that a thread needs besides its stack: the C library's heap, 64 MiB aligned to 64 MiB, for which twice
+// as much is mapped for a moment. Threads that start together need it at the same time. Without enough room they take
+// the space that other threads need for their work.
 constexpr uint64_t kThreadHeap = uint64_t{128} << 20;
-// What is left for everything else: where the last of the address space went into stacks, no work gets done.
+// Address space that stays free for everything else. If stacks took the last of it, no work could be done.
 constexpr uint64_t kLeftForWork = uint64_t{64} << 20;
 
 uint64_t StackSize() {
@@ -80,7 +82,7 @@ bool HasAddressSpace(uint64_t bytes) {
   return true;
 }
 
-// How many more threads, of `wanted`, this process has room for.
+// The number of additional threads, at most `wanted`, that this process has address space for.
 uint32_t ThreadsWithRoom(uint32_t wanted) {
   const uint64_t each = StackSize() + kThreadHeap;
   while (wanted > 0 && !HasAddressSpace(wanted * each + kLeftForWork)) --wanted;
@@ -106,7 +108,7 @@ inline void Pause() {
 #endif
 }
 
-// Returns whether `ready` became true before the time was over.
+// Returns whether `ready` became true in time.
 template <typename Ready>
 bool SpinUntil(Ready&& ready) {
   const auto begin = std::chrono::steady_clock::now();
@@ -126,21 +128,21 @@ struct ThreadPool::Impl {
   explicit Impl(uint32_t wanted);
   ~Impl();
 
-  // Starts the workers unless that was done before: as many as there can be.
+  // Starts as many workers as possible, on the first call only.
   void Start() {
     std::call_once(started, [this] { StartWorkers(); });
   }
   void StartWorkers();
-  // `index`: its place among the workers.
+  // `index` is the worker's index in `workers`.
   void WorkerLoop(uint32_t index);
-  // Waits for a job this worker has not seen and joins it; false when the pool is going.
+  // Waits for a job that this worker has not seen, and joins it. False when the pool is being destroyed.
   bool Join(uint64_t* last_generation, uint32_t* ticket);
   void RunTicket(uint32_t ticket, uint32_t index);
-  // Chunks differ by one index at most, so that threads that have as many have as much to do.
+  // Chunk sizes differ by at most one index, so that threads with equally many chunks have equal work.
   uint64_t ChunkBegin(uint64_t index) const {
     return index * (count / chunk_count) + index * (count % chunk_count) / chunk_count;
   }
-  // `place`: decides on the shard it begins with.
+  // `place` selects the shard that the thread begins with.
   void RunChunks(uint32_t worker, uint32_t place);
   // Publishes the job in the fields below to at most `helpers` workers.
   void Open(uint32_t helpers);
@@ -149,20 +151,20 @@ struct ThreadPool::Impl {
   void Sleep(uint64_t last_generation);
 
   const ForkMark made;
-  // A thread begins with the mode of the one that starts it, and that one may be inside of a plugin that changed it.
+  // A new thread inherits the float mode of the thread that starts it, which may run inside a plugin that changed it.
   const FloatMode float_mode = FloatMode::Current();
   uint32_t wanted_threads = 1;
   std::atomic<uint32_t> most_threads{1};
   bool spin = true;
 
   std::once_flag started;
-  std::vector<std::thread> workers;  // as they are once `started` is set
+  std::vector<std::thread> workers;  // constant once `started` is set
 
-  alignas(64) std::atomic<uint32_t> callers{0};  // who are counted
+  alignas(64) std::atomic<uint32_t> callers{0};  // number of counted callers
 
   alignas(64) std::mutex busy;  // held by the thread whose job runs; guards the job's fields
 
-  // The job. Written before it is opened, read by those who joined.
+  // The job. Written before it is opened, read by the workers that joined.
   RangeFunction range = nullptr;
   GangFunction gang = nullptr;
   void* user = nullptr;
@@ -170,8 +172,8 @@ struct ThreadPool::Impl {
   uint64_t chunk_count = 0;
   uint64_t shard_count = 1;
   uint32_t gang_size = 0;
-  std::string_view log_tag;           // of the thread that it is for
-  const WatchedCall* call = nullptr;  // that it is part of
+  std::string_view log_tag;           // tag of the thread that the job runs for
+  const WatchedCall* call = nullptr;  // plugin call that the job is part of
 
   alignas(64) std::atomic<uint64_t> state{0};
   struct alignas(64) Shard {
@@ -190,7 +192,7 @@ ThreadPool::Impl::Impl(uint32_t wanted) {
   const CpuCount cpus = UsableCpus();
   wanted_threads = std::min(wanted == 0 ? cpus.physical : wanted, kMaxThreads);
   most_threads = wanted_threads;
-  // With more threads than processors, whoever spins keeps somebody else from working.
+  // With more threads than processors, a spinning thread keeps another one from working.
   spin = wanted_threads <= cpus.logical;
 }
 
@@ -223,7 +225,7 @@ void ThreadPool::Impl::StartWorkers() {
     Log(LogLevel::kWarning, "thread_pool", "{} of {} worker threads could be started: {}; going on with these",
         workers.size(), wanted, reason);
   } catch (const std::exception&) {
-    // No memory for the message either.
+    // There is no memory for the message either.
   }
 }
 
@@ -261,7 +263,8 @@ bool ThreadPool::Impl::Join(uint64_t* last_generation, uint32_t* ticket) {
 void ThreadPool::Impl::Sleep(uint64_t last_generation) {
   const uint32_t seen = wake_count.load();
   sleepers.fetch_add(1);
-  // Looked at after `sleepers` was raised: either this sees the job, or the caller that opens it sees the sleeper.
+  // Checked after `sleepers` was incremented: either this worker sees the job, or the caller that opens the job sees
+  // the sleeper.
   const uint64_t now = state.load();
   const bool joinable = Generation(now) != last_generation && Joined(now) < Limit(now);
   if (!joinable && !stop.load()) wake_count.wait(seen);
@@ -300,7 +303,7 @@ void ThreadPool::Impl::Open(uint32_t helpers) {
 void ThreadPool::Impl::WakeUp(uint32_t helpers) {
   const uint32_t asleep = sleepers.load();
   const auto all = static_cast<uint32_t>(workers.size());
-  // Whoever isn't counted as asleep looks at the state before going to sleep.
+  // A worker that isn't counted as asleep checks the state before it goes to sleep.
   const uint32_t awake = all - std::min(all, asleep);
   if (helpers <= awake) return;
   wake_count.fetch_add(1);
@@ -367,7 +370,7 @@ void ThreadPool::ParallelFor(uint64_t count, uint64_t grain, RangeFunction body,
   pool.gang = nullptr;
   pool.user = user;
   pool.count = count;
-  // Two halves are better than one chunk of the grain and what is left.
+  // Two halves are better than one chunk of `grain` and a rest.
   pool.chunk_count = std::clamp<uint64_t>(count / grain, 2, most_threads * kChunksPerThread);
   if (pool.chunk_count > most_threads) pool.chunk_count -= pool.chunk_count % most_threads;
   const uint64_t threads = std::min(most_threads, pool.chunk_count);
@@ -390,7 +393,7 @@ void ThreadPool::RunGang(uint32_t size, GangFunction body, void* user) {
     body(user, 0, 1);
     return;
   }
-  CountCaller();  // it gets what it asks for all the same, but others leave it a processor
+  CountCaller();  // this caller gets the threads that it asks for, but others leave it a processor
   const std::lock_guard<std::mutex> lock(pool.busy);
   const InsideBody inside;
   pool.range = nullptr;

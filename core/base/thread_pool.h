@@ -1,15 +1,15 @@
 // ThreadPool: the only threads of the process. A session has one (or shares its environment's); plugins reach it
 // through the C ABI.
 //
-// `thread_count` counts the caller: a pool of N starts N-1 workers, with the first loop that is shared or when somebody
-// asks how many there are, or fewer where there is no memory for them or the process may have no more. Idle workers
-// spin for some tens of microseconds, so that back-to-back loops are cheap, and then sleep.
+// `thread_count` counts the calling thread: a pool of N starts N-1 workers. They start with the first loop that can be
+// shared, or when thread_count() is called. Fewer start when memory is short or the process may have no more threads.
+// Idle workers spin for some tens of microseconds, so that back-to-back loops are cheap, and then sleep.
 //
 //   ThreadPool pool(2);
 //   pool.ParallelFor(rows, 16, [&](uint64_t begin, uint64_t end, uint32_t worker) { … });
 //
-// Callers that work beside each other count as threads of the pool: a loop gets the help of those that are left. With
-// as many callers as threads each works alone, and nobody waits for anybody.
+// Concurrent callers count as threads of the pool: a loop is helped by the remaining threads only. With as many callers
+// as threads each caller works alone, and callers never wait for each other.
 #pragma once
 
 #include <cstdint>
@@ -25,16 +25,16 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  // How many were asked for. Starts none.
+  // The number of threads that were asked for. Starts none.
   uint32_t wanted_threads() const;
-  // At most so many there are: as many as were asked for until they are started. Starts none.
+  // Upper bound of the number of threads: the number that was asked for until they are started. Starts none.
   uint32_t most_threads() const;
-  // How many there are, which can be fewer than were asked for. Starts them, so that the answer stays true.
+  // The number of threads, which can be lower than was asked for. Starts them, so that the answer stays true.
   uint32_t thread_count() const;
 
-  // While it lives, its thread is one that works with the pool: from its first loop that could be shared until the
-  // Caller goes, others leave it a processor. Without one a caller counts during its own loops only. On the stack of
-  // the thread, which may have several, of one pool or of different ones; the last one holds.
+  // Marks its thread as a caller of the pool: from its first loop that could be shared until the Caller is destroyed,
+  // other loops leave it a processor. Without a Caller a thread counts during its own loops only. Construct it on the
+  // stack. A thread may have several, for one pool or different ones; the innermost applies.
   class Caller {
    public:
     explicit Caller(ThreadPool& pool);
@@ -69,7 +69,7 @@ class ThreadPool {
 
  private:
   struct Impl;
-  // How many callers there are, this thread included, whose Caller counts from now on.
+  // Counts this thread's Caller from now on. Returns the number of callers, including this thread.
   uint32_t CountCaller();
 
   std::unique_ptr<Impl> impl_;

@@ -19,10 +19,10 @@
 namespace epiphyte::core {
 namespace {
 
-// What a shell takes for failure, where the plugin said success.
+// Exit code that a shell treats as failure, used when the plugin called exit(0).
 constexpr int kExitCode = 1;
 
-// The process that loaded plugins: a child that one of them has forked may end as it likes.
+// The process that loaded plugins. A child that a plugin forked may end in any way.
 constinit std::atomic<pid_t> g_process{0};
 
 std::string CurrentFolderText() {
@@ -84,8 +84,8 @@ void WatchedCall::NoticeExit() {
   (void)quick;
 }
 
-// Handlers that are registered last are called first. Those of libraries that were opened before, and destructors of
-// static objects, don't run: the frames of the call that they would run beside are still there.
+// Handlers that are registered last are called first. Handlers of libraries that were opened earlier, and destructors
+// of static objects, don't run, because the stack frames of the plugin call still exist beside them.
 void WatchedCall::OnExit(int status, void*) {
   const WatchedCall* const call = t_current;
   if (call == nullptr || g_process != getpid()) return;
@@ -99,7 +99,7 @@ void WatchedCall::OnExit(int status, void*) {
   if (size > 0) {
     const auto length = static_cast<size_t>(size) < sizeof text ? static_cast<size_t>(size) : sizeof text - 1;
     if (write(STDERR_FILENO, text, length) < 0) {
-      // There is nowhere else to say it.
+      // There is no other place to report it.
     }
   }
   _exit((status & 0xFF) == 0 ? kExitCode : status);

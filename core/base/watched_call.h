@@ -1,9 +1,9 @@
-// Watched call: what a plugin must leave as it found it is compared before and after each call into it.
+// WatchedCall: checks before and after each call into a plugin that the plugin leaves the thread's state unchanged.
 //
 // A changed floating-point mode is restored, because it would change the results of everything that the thread computes
-// later. A changed working directory is not: another thread may have changed it. Both are reported in the log, once for
-// each function of a plugin. exit() inside of a call ends the process with a message and a code other than 0: a script
-// would take a plugin's exit(0) for success.
+// later. A changed working directory is not restored, because another thread may have changed it. Both are logged once
+// for each function of a plugin. exit() inside a call ends the process with a message and a nonzero code, because a
+// script would take a plugin's exit(0) for success.
 //
 //   {
 //     const WatchedCall call(plugin.name, "Compile", WatchedCall::kFolder);
@@ -21,11 +21,11 @@ namespace epiphyte::core {
 class WatchedCall {
  public:
   enum Watch {
-    kMode,    // the floating-point mode: some nanoseconds
-    kFolder,  // the working directory, too: two system calls
+    kMode,    // the floating-point mode; takes some nanoseconds
+    kFolder,  // also the working directory; takes two system calls
   };
 
-  // On the stack, on the thread that calls. Both texts must live as long.
+  // Construct it on the stack of the calling thread. Both texts must outlive the object.
   WatchedCall(std::string_view plugin, std::string_view function, Watch watch)
       : plugin_(plugin), function_(function), watches_folder_(watch == kFolder), outer_(t_current) {
     if (watches_folder_) folder_ = Folder::Current();
@@ -41,10 +41,10 @@ class WatchedCall {
   WatchedCall(const WatchedCall&) = delete;
   WatchedCall& operator=(const WatchedCall&) = delete;
 
-  // The innermost one of this thread; null: it is in none.
+  // The innermost call of this thread; null when there is none.
   static const WatchedCall* Current() { return t_current; }
 
-  // While one lives, its thread works for a call of another thread, which waits for it. `call` may be null.
+  // Marks its thread as working for a call of another thread, which waits for it. `call` may be null.
   class Helper {
    public:
     explicit Helper(const WatchedCall* call) : call_(call), outer_(t_current) {
@@ -68,7 +68,7 @@ class WatchedCall {
     FloatMode mode_;
   };
 
-  // While one lives, the plugin has called back and the application's code runs, which may call exit().
+  // Marks that the plugin has called back, so that application code runs, which may call exit().
   class Callback {
    public:
     Callback() : outer_(t_current) { t_current = nullptr; }
@@ -80,7 +80,7 @@ class WatchedCall {
     const WatchedCall* outer_;
   };
 
-  // From now on exit() is noticed before anything of a library that was opened before is destroyed. Called before and
+  // From now on exit() is noticed before objects of libraries that are open already are destroyed. Call it before and
   // after a plugin's library is opened.
   static void NoticeExit();
 
@@ -98,7 +98,7 @@ class WatchedCall {
   void Report(std::string_view kind, std::string_view text) const;
   static void OnExit(int status, void* unused);
 
-  // As ThreadPool's: its memory comes with the thread.
+  // Initial-exec, as in thread_pool.cpp: the memory is allocated with the thread.
   [[gnu::tls_model("initial-exec")]] static constinit thread_local const WatchedCall* t_current;
 
   std::string_view plugin_;

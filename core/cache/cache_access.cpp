@@ -14,7 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The nearest thing on the way to the path that the system lets this process look at: what refuses it.
+// The nearest folder or file on the way to the path that the system lets this process look at. It is what refuses
+// access.
 std::optional<std::pair<fs::path, struct stat>> NearestVisible(fs::path path) {
   struct stat info = {};
   while (stat(path.c_str(), &info) != 0) {

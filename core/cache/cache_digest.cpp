@@ -18,7 +18,8 @@ namespace epiphyte::core {
 namespace {
 
 constexpr uint64_t kPieceBytes = uint64_t{8} << 20;
-constexpr size_t kReadBytes = size_t{64} << 10;  // stays in the cache between reading and hashing
+// Read size; the bytes stay in the CPU cache between reading and hashing.
+constexpr size_t kReadBytes = size_t{64} << 10;
 
 struct Piece {
   const DigestSource* source;

@@ -1,5 +1,5 @@
-// Digests of large things, on all threads of a session: each is cut into pieces, and the digest of a thing is the
-// SHA-256 of its pieces' digests.
+// Digests of large inputs, computed on all threads of a session. Each input is cut into pieces; its digest is the
+// SHA-256 of the pieces' digests.
 //
 //   std::vector<std::string> digests = DigestAll(sources, pool);
 #pragma once
@@ -15,27 +15,28 @@
 
 namespace epiphyte::core {
 
-// Where the system says a file stands: another stamp means that it may have other bytes.
+// The system's identification of a file's state. A different stamp means that the file may have other bytes.
 struct FileStamp {
   uint64_t device = 0;
   uint64_t inode = 0;
   uint64_t size = 0;
   int64_t modified_ns = 0;
-  int64_t changed_ns = 0;  // can't be set back by utimes
+  int64_t changed_ns = 0;  // utimes can't set it back
 
   bool operator==(const FileStamp&) const = default;
 };
-// Throws NO_SUCHFILE, INVALID_ARGUMENT for what is no regular file.
+// Throws NO_SUCHFILE, and INVALID_ARGUMENT for anything but a regular file.
 FileStamp StampOf(const std::filesystem::path& file);
 
 struct DigestSource {
-  std::filesystem::path file;  // empty: `bytes`
+  std::filesystem::path file;  // empty: the digest is over `bytes`
   std::string_view bytes;
-  uint64_t size = 0;  // of the file, from its stamp
+  uint64_t size = 0;  // file size, from its stamp
 };
 
-// One for each source, 64 hex digits. Files are read, not mapped: nothing of them stays in the session's memory, and
-// one that is cut off meanwhile is an error, not a signal. Throws FAIL when a file can't be read or has another size.
+// Returns one digest for each source, 64 hex digits. Files are read, not mapped. So they don't stay in the session's
+// memory, and a file that is truncated meanwhile is an error instead of a signal. Throws FAIL when a file can't be read
+// or has another size.
 std::vector<std::string> DigestAll(std::span<const DigestSource> sources, ThreadPool* pool);
 
 }  // namespace epiphyte::core

@@ -41,11 +41,11 @@ std::string Digest(const Json& json) {
 
 struct ParsedRecord {
   CacheRecord record;
-  std::string sealed;  // what the keyed digest is over
+  std::string sealed;  // text that the keyed digest is over
   std::string seal;
 };
 
-// Takes a text out of the object.
+// Removes a text from the object and returns it.
 std::string Take(Json* json, const char* name) {
   const auto found = json->find(name);
   if (found == json->end() || !found->is_string()) Damaged(fmt::format("has no {}", name));
@@ -55,11 +55,11 @@ std::string Take(Json* json, const char* name) {
 }
 
 ParsedRecord Parse(const std::string& text) {
-  // What is nested deeper is left out while parsing, because writing it again would recurse as deep.
+  // Deeper nesting is left out while parsing, because writing it again would recurse as deep.
   const auto flat = [](int depth, Json::parse_event_t, Json&) { return depth <= 3; };
   Json json = Json::parse(text, flat, false);
   if (!json.is_object()) Damaged("is no JSON object");
-  // The digest doesn't cover how the text is laid out; comparing with the layout that is written does.
+  // The digest doesn't cover the layout of the text, so the text is compared with the layout that is written.
   if (Dump(json) != text) Damaged("is not laid out as it was written");
   if (const auto version = json.find("version"); version != json.end() && *version != kRecordVersion) {
     Fail(StatusCode::kInvalidGraph, "{} has version {}, {} expected", kRecordName, version->dump(), kRecordVersion);
@@ -109,7 +109,7 @@ std::vector<CacheRecord::File> FilesOf(const std::filesystem::path& folder) {
   return files;
 }
 
-// Takes the right to write it from group and others, whatever the process's umask gives.
+// Removes write access of group and others, whatever the process's umask gives.
 void Protect(const std::filesystem::path& file) {
   using std::filesystem::perms;
   std::error_code error;
@@ -125,7 +125,7 @@ void TakeDigests(const std::filesystem::path& folder, std::vector<CacheRecord::F
   for (size_t i = 0; i < files->size(); ++i) (*files)[i].digest = digests[i];
 }
 
-// Throws INVALID_GRAPH for files of the record that have other bytes than they had.
+// Throws INVALID_GRAPH when a file's bytes differ from its record.
 void CompareDigests(const std::filesystem::path& folder, std::vector<CacheRecord::File> files, ThreadPool* pool) {
   std::vector<CacheRecord::File> found = files;
   TakeDigests(folder, &found, pool);
@@ -162,7 +162,7 @@ void WriteCacheRecord(const std::filesystem::path& folder, CacheRecord record, C
   for (const CacheRecord::File& file : record.files) {
     json["files"].push_back({{"name", file.name}, {"size", file.size}, {"digest", file.digest}});
   }
-  // Names may hold bytes that JSON can't: the digests are over what will be read.
+  // Names may hold bytes that JSON can't, so the digests are over the text as it will be read.
   json = Json::parse(Dump(json));
   const std::string seal = trust->Seal(Dump(json));
   json["digest"] = Digest(json);

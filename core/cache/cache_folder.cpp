@@ -34,7 +34,7 @@ bool IsHex(std::string_view text) {
 
 bool IsKey(std::string_view name) { return name.size() == kKeyDigits && IsHex(name); }
 
-// "tmp-4711-0123456789abcdef"
+// Whether the name is one of a staging folder, such as "tmp-4711-0123456789abcdef".
 bool IsStaging(std::string_view name) {
   if (!name.starts_with(kStagingPrefix)) return false;
   name.remove_prefix(kStagingPrefix.size());
@@ -49,13 +49,13 @@ std::string NewStagingName() {
   return fmt::format("{}{}-{:08x}{:08x}", kStagingPrefix, getpid(), random(), random());
 }
 
-// Never through a symbolic link.
+// Whether the path is a folder; a symbolic link is not.
 bool IsFolder(const fs::path& path) {
   std::error_code error;
   return fs::is_directory(fs::symlink_status(path, error));
 }
 
-// None when the folder is gone.
+// Names in the folder; empty when the folder is gone.
 std::vector<std::string> EntriesOf(const fs::path& folder) {
   FolderNames found = NamesIn(folder);
   if (found.error != 0 && found.error != ENOENT) {
@@ -92,12 +92,13 @@ void MakeFolder(const fs::path& folder) {
   Fail(StatusCode::kFail, "folder '{}' can't be made: {}", folder.string(), AccessReason(folder, reason));
 }
 
-// -1 when somebody has it, or it is gone. The lock goes with the descriptor.
+// Returns a descriptor that holds the lock, or -1 when another process has it or the folder is gone. Closing the
+// descriptor releases the lock.
 int LockFolder(const fs::path& folder) {
   const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return -1;
   if (flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
-  // Without locks only the age tells.
+  // If the file system has no locks, only the folder's age tells whether it is abandoned.
   struct stat info = {};
   const bool unlockable = errno != EWOULDBLOCK && errno != EINTR;
   if (unlockable && fstat(fd, &info) == 0 && time(nullptr) - info.st_mtim.tv_sec > kStagingMaxSeconds) return fd;
@@ -114,7 +115,7 @@ CacheFolder::Staging::Staging(const fs::path& folder) {
     int error = 0;
     remove_on_exit_.Make(path_, [&] { error = mkdir(path_.c_str(), 0700) == 0 ? 0 : errno; });
     if (error != 0) {
-      remove_on_exit_.Release();  // somebody else's
+      remove_on_exit_.Release();  // the folder belongs to another process
       if (error == EEXIST) continue;
       Fail(StatusCode::kFail, "folder '{}' can't be written: {}", folder.string(), AccessReason(folder, error));
     }
@@ -123,7 +124,7 @@ CacheFolder::Staging::Staging(const fs::path& folder) {
       if (errno == ENOENT) continue;
       Fail(StatusCode::kFail, "folder '{}' can't be opened: {}", path_.string(), AccessReason(path_, errno));
     }
-    // Somebody who cleans up may have found the folder before it was locked.
+    // A process that cleans up may have found the folder before it was locked.
     while (flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
     }
     struct stat info = {};
@@ -167,7 +168,7 @@ void CacheFolder::Publish(const Staging& staging, std::string_view key, bool rep
       Fail(StatusCode::kFail, "'{}' can't be replaced: {}", target.string(), AccessReason(target, errno));
     }
     if (rename(staging.entry().c_str(), target.c_str()) == 0) return;
-    if (errno == EEXIST || errno == ENOTEMPTY) return;  // another process was first
+    if (errno == EEXIST || errno == ENOTEMPTY) return;  // another process published it first
     Fail(StatusCode::kFail, "'{}' can't be made: {}", target.string(), AccessReason(target, errno));
   });
 }
@@ -193,7 +194,7 @@ std::vector<CacheFolder::Entry> CacheFolder::List(bool verify) const {
       } catch (const Error& error) {
         entry.problem = error.message();
       }
-      if (IsFolder(path)) entries.push_back(std::move(entry));  // else it was removed meanwhile
+      if (IsFolder(path)) entries.push_back(std::move(entry));  // otherwise the entry was removed meanwhile
     }
   }
   return entries;
@@ -210,12 +211,12 @@ bool CacheFolder::Remove(const Entry& entry) const {
 
 uint64_t CacheFolder::RemoveLeftovers() const {
   uint64_t removed = 0;
-  StagedFile::RemoveAbandoned(folder_);  // of a secret
+  StagedFile::RemoveAbandoned(folder_);  // an unfinished secret
   for (const std::string& name : EntriesOf(folder_)) {
     const fs::path path = folder_ / name;
     if (name.size() == 2 && IsHex(name) && IsFolder(path)) {
       for (const std::string& file : EntriesOf(path)) {
-        // Taking a lock and letting it go removes its file.
+        // Taking a lock and releasing it removes its file.
         const bool is_lock = file.ends_with(".lock") && IsKey(file.substr(0, file.size() - 5));
         if (is_lock && CacheLock::Try(path / file) != nullptr) ++removed;
       }

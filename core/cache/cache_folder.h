@@ -7,8 +7,8 @@
 //
 // Folders are made for their owner alone.
 //
-// Entries come and go by renaming their folders, so that nobody sees half of one; a session that has an entry open
-// keeps its files through its mappings. Nothing else in DIR is ever touched.
+// Entries come and go by renaming their folders, so no process sees a partial entry. A session that has an entry open
+// keeps its files through its mappings. Other files in DIR are never touched.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ namespace epiphyte::core {
 
 class CacheFolder {
  public:
-  // A folder of its own in which an entry is made. It is removed with its content unless the entry was published; what
-  // a killed process leaves behind is recognised by its lock, which the system has let go of.
+  // Private folder in which an entry is made. It is removed with its content unless the entry was published. The folder
+  // of a killed process is recognised by its lock, which the system has released.
   class Staging {
    public:
-    explicit Staging(const std::filesystem::path& folder);  // throws FAIL
+    explicit Staging(const std::filesystem::path& folder);  // throws FAIL when the folder can't be made
     ~Staging();
     Staging(const Staging&) = delete;
     Staging& operator=(const Staging&) = delete;
@@ -45,19 +45,19 @@ class CacheFolder {
   struct Entry {
     std::string key;
     std::filesystem::path path;
-    uint64_t size = 0;      // of all files
+    uint64_t size = 0;      // bytes of all files
     int64_t last_used = 0;  // seconds since 1970
     CacheRecord record;     // empty when it can't be read
-    std::string problem;    // why a session wouldn't use it, or what Verify found; "" when nothing
+    std::string problem;    // why a session wouldn't use it, or the result of Verify; "" when there is no problem
   };
 
   struct Removed {
     std::vector<Entry> broken;
-    std::vector<Entry> evicted;  // beyond the limit
-    uint64_t leftovers = 0;      // of processes that ended while they made an entry
+    std::vector<Entry> evicted;  // removed because of the size limit
+    uint64_t leftovers = 0;      // staging folders of processes that ended while they made an entry
   };
 
-  // Symbolic links in the path are followed now, so that what was found fit for use is what is used.
+  // Resolves symbolic links in the path now, so that the folder that was checked is the folder that is used.
   explicit CacheFolder(const std::filesystem::path& folder);
 
   const std::filesystem::path& path() const { return folder_; }
@@ -66,22 +66,23 @@ class CacheFolder {
   void MakeWay(std::string_view key) const;
   std::filesystem::path LockPath(std::string_view key) const;
 
-  // Puts staging.entry() in place. An entry that is there already is replaced on request, else it stays and the new one
-  // is dropped. Throws FAIL.
+  // Puts staging.entry() in place. An existing entry is replaced if `replace` is set; otherwise it stays and the new
+  // one is dropped. Throws FAIL.
   void Publish(const Staging& staging, std::string_view key, bool replace) const;
 
-  // By key; with `verify` every byte of every entry is looked at. A missing folder has none. What is wrong with the
-  // folder as a whole is no problem of its entries: CacheTrust tells it. Throws FAIL when the folder can't be read.
+  // Lists the entries by key; with `verify` every byte of every entry is checked. A missing folder has no entries. A
+  // problem of the folder as a whole is not reported for its entries: CacheTrust reports it. Throws FAIL when the
+  // folder can't be read.
   std::vector<Entry> List(bool verify) const;
 
-  // Removes what processes that are gone left behind, and the entries that were not used for longest until the others
-  // have at most `max_bytes` (0: no limit). `keep`: the key of an entry that stays in any case.
+  // Removes leftovers of processes that have ended. Then removes the least recently used entries until the others have
+  // at most `max_bytes` (0: no limit). `keep`: the key of an entry that always stays.
   Removed Trim(uint64_t max_bytes, std::string_view keep) const;
-  // As Trim, and removes entries that Verify finds broken.
+  // Same as Trim, and removes entries that Verify finds broken.
   Removed Collect(uint64_t max_bytes) const;
 
  private:
-  // False when it is gone already, or a process is just replacing it.
+  // Returns false when the entry is gone already, or a process is replacing it.
   bool Remove(const Entry& entry) const;
   uint64_t RemoveLeftovers() const;
   void Evict(std::vector<Entry> entries, uint64_t max_bytes, std::string_view keep, Removed* removed) const;

@@ -17,10 +17,10 @@
 namespace epiphyte::core {
 namespace {
 
-// Changes when the same material no longer means the same entry.
+// Version of the key's material; it changes when the same material must give another key.
 constexpr std::string_view kKeyVersion = "2";
 
-// Gathers facts.
+// Collects the facts of a key.
 class Material {
  public:
   void Add(std::string_view name, std::string_view value) {
@@ -32,15 +32,15 @@ class Material {
   std::vector<CacheFact> facts_;
 };
 
-// Digests of the libraries in this process, and where its host is. They stay mapped until it ends, so each is looked up
-// and read once, while it can be. Leaked, because sessions may be made until then.
+// Digests of the libraries in this process, and the path of the host's own. Libraries stay mapped until the process
+// ends, so each is looked up and read once, while that is possible. Leaked, because sessions may be made until the end.
 class LibraryDigests {
  public:
   static LibraryDigests& Shared() {
     static LibraryDigests* const shared = new LibraryDigests;
     return *shared;
   }
-  // Throws FAIL when it can't be told.
+  // Throws FAIL when the path can't be determined.
   std::filesystem::path Host() {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (host_.empty()) host_ = ModuleOf(reinterpret_cast<const void*>(&MakeCacheKey));
@@ -96,7 +96,7 @@ std::filesystem::path ExternalPath(const ModelSource& source, const SessionConfi
   return ResolveBeside(source.path, name, what);
 }
 
-// What the digests are taken of, in one go over all threads.
+// Inputs of the digests, which are computed in one pass over all threads.
 class Sources {
  public:
   size_t AddFile(const std::filesystem::path& path, CacheKey* key) {
@@ -112,10 +112,10 @@ class Sources {
   std::vector<DigestSource> all;
 };
 
-// Of the given libraries, by path; those not known yet are read together with everything else in `sources`.
+// Digests of libraries, by path. Libraries without a known digest are read together with everything else in `sources`.
 class Libraries {
  public:
-  // Throws what StampOf throws.
+  // Throws as StampOf does.
   void Want(const std::filesystem::path& library, Sources* sources) {
     if (wanted_.contains(library.string())) return;
     if (auto known = LibraryDigests::Shared().Find(library)) {
@@ -160,7 +160,7 @@ std::optional<CacheKey> MakeCacheKey(Catalog& catalog, const ModelSource& source
     sources.AddBytes(bytes);
   } else {
     key.model = source.path.filename().string();
-    sources.AddFile(source.path, &key);  // its stamp is taken before anything is read
+    sources.AddFile(source.path, &key);  // takes its stamp before anything is read
     const auto file = MappedFile::Open(source.path);
     scan = ScanModel({reinterpret_cast<const char*>(file->data()), file->size()});
   }

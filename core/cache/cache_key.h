@@ -1,6 +1,6 @@
 // Cache key: the identity of a compiled model. Two sessions have the same key only if compiling would give both the
-// same: SHA-256 over the model's bytes, the bytes of the files it refers to, the session options, the providers in
-// order with their options, their plugins' libraries, devices and drivers, the thread count, and the host.
+// same result. It is a SHA-256 over the model's bytes, the bytes of the files it refers to, the session options, the
+// providers in order with their options, their plugins' libraries, devices and drivers, the thread count, and the host.
 //
 // Names and times of files are not part of it, so a model that moves is still found.
 #pragma once
@@ -26,16 +26,16 @@ struct CacheKey {
   std::string model;                   // for people: the file's name, "" when it came from memory
   std::vector<std::string> providers;  // for people: "cpu 0.1.0", in order
 
-  // Whether the files that the key was made from are what they were. What was compiled from others must not be kept
+  // Whether the files that the key was made from are unchanged. A result compiled from changed files must not be stored
   // under this key.
   bool StillFits() const;
 
   std::vector<std::pair<std::filesystem::path, FileStamp>> files;
 };
 
-// Nothing for a model that has EPContext nodes already. Throws when something that the key needs can't be read: a key
-// without it would be another one. Where that is the model, the session will fail over it and say it better; where it
-// is a library, the session works uncached.
+// Returns nothing for a model that has EPContext nodes already. Throws when an input of the key can't be read: a key
+// without it would be another key. For an unreadable model, the session fails with a better message. For an unreadable
+// library, the session works uncached.
 std::optional<CacheKey> MakeCacheKey(Catalog& catalog, const ModelSource& source, const SessionConfig& config,
                                      ThreadPool* pool);
 

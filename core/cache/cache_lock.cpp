@@ -18,7 +18,8 @@
 namespace epiphyte::core {
 namespace {
 
-// A holder removes the file before it lets go, so whoever waited may have locked a file that nobody else will find.
+// Whether the locked file is still the one at that path. A holder removes the file before it releases the lock, so a
+// waiting process may have locked a file that no other process can find.
 bool IsStillThere(int fd, const std::filesystem::path& file) {
   struct stat locked = {}, found = {};
   return fstat(fd, &locked) == 0 && stat(file.c_str(), &found) == 0 && locked.st_dev == found.st_dev &&
@@ -27,7 +28,7 @@ bool IsStillThere(int fd, const std::filesystem::path& file) {
 
 }  // namespace
 
-// False when another process has it.
+// Returns false when another process has the lock.
 bool CacheLock::Take() {
   while (true) {
     fd_ = open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);

@@ -1,7 +1,8 @@
-// CacheLock: one process at a time compiles what a key stands for; the others wait for what it makes.
+// CacheLock: lets one process at a time compile the model of a key; the others wait for the result.
 //
-// A lock on a file that goes away with the lock. The system lets go of it when a process dies; the file then stays, and
-// the next holder takes it over. Where the file system can't lock, nobody waits: compiling twice does no harm.
+// It is a lock on a file that is removed with the lock. The system releases it when a process dies; the file then
+// stays, and the next holder takes it over. On a file system without locks no process waits: compiling twice does no
+// harm.
 #pragma once
 
 #include <filesystem>
@@ -14,12 +15,12 @@ namespace epiphyte::core {
 
 class CacheLock {
  public:
-  // Called now and then while waiting; may throw to give up.
+  // Called repeatedly while waiting; may throw to give up.
   using Waiting = std::function<void()>;
 
   // Throws FAIL when the file can't be made.
   CacheLock(std::filesystem::path file, const Waiting& waiting);
-  // Null when another process has it.
+  // Returns null when another process has the lock.
   static std::unique_ptr<CacheLock> Try(const std::filesystem::path& file);
   ~CacheLock();
   CacheLock(const CacheLock&) = delete;

@@ -55,7 +55,7 @@ void CacheTrust::JudgeAgain() {
   if (problem_.empty() && secret_.empty()) secret_ = ReadSecret(&problem_);
 }
 
-// A user's own cache has a secret that he can read.
+// Whether the cache is root's and this process's user can't read its secret. A user's own cache has a readable secret.
 bool CacheTrust::IsRootsForOthers() const {
   struct stat info = {};
   return geteuid() != 0 && stat(folder_.c_str(), &info) == 0 && info.st_uid == 0;
@@ -90,7 +90,7 @@ void CacheTrust::CheckFiles(const fs::path& entry) const {
 
 void CacheTrust::CheckSeal(std::string_view text, std::string_view seal) const {
   std::string problem;
-  // Another session may have made it since.
+  // Another session may have made the secret since.
   const std::string secret = secret_.empty() ? ReadSecret(&problem) : secret_;
   if (!problem.empty()) Fail(StatusCode::kInvalidGraph, "{}", problem);
   if (secret.empty() && IsRootsForOthers()) return;
@@ -117,7 +117,7 @@ std::string CacheTrust::Seal(std::string_view text) {
     try {
       staged.Commit(/*overwrite=*/false);
     } catch (const Error& error) {
-      failure = error.message();  // no failure when another process was first
+      failure = error.message();  // no failure when another process made it first
     }
     secret_ = ReadSecret(&problem);
     if (problem.empty()) problem = failure;

@@ -18,7 +18,7 @@ void Exclude(bool asked, std::string_view what, std::string_view advice) {
   Fail(StatusCode::kInvalidArgument, "session.context_cache_dir is set together with {}; {}", what, advice);
 }
 
-// Which folder is under a path at the moment.
+// Identity of the folder that is at the path now.
 std::optional<std::pair<uint64_t, int64_t>> IdentityOf(const std::filesystem::path& entry) {
   try {
     const FileStamp stamp = StampOf(entry / "entry.json");
@@ -63,10 +63,10 @@ SessionConfig ContextCache::WithoutCache() const {
 
 SessionConfig ContextCache::LoadingConfig() const {
   SessionConfig config = WithoutCache();
-  // These are about the source model.
+  // These options describe the source model.
   config.context.file_path.clear();
   config.external_data_folder.clear();
-  // What a provider would rather compile again, the cache does compile again.
+  // The cache recompiles an entry if its provider prefers recompilation.
   config.context.refuse_suboptimal = true;
   return config;
 }
@@ -99,7 +99,7 @@ Session ContextCache::Open(const ModelSource& source, const OpenModel& open) {
   }
   if (!key) {
     Session session = open(source, WithoutCache());
-    // Where the model is what can't be read, the session has failed over it by now.
+    // If the model is what can't be read, opening the session has thrown already.
     if (!reason.empty()) WarnUncached(reason);
     return session;
   }
@@ -119,7 +119,7 @@ std::optional<Session> ContextCache::OpenEntry(const CacheKey& key, const OpenMo
     session.emplace(open({entry / kCacheModelName}, LoadingConfig()));
   } catch (const Error& error) {
     if (error.code() == StatusCode::kModelLoadCanceled) throw;
-    // Removed or replaced while it was read: nothing is wrong with it.
+    // If the entry was removed or replaced while it was read, there is no problem with it.
     if (Exists(entry) && IdentityOf(entry) == identity) problem_ = error.message();
     return std::nullopt;
   }
@@ -128,7 +128,7 @@ std::optional<Session> ContextCache::OpenEntry(const CacheKey& key, const OpenMo
   return session;
 }
 
-// Nothing when the cache can't be used; then nothing was opened.
+// Returns nothing when the cache can't be used; no session was opened then.
 std::optional<Session> ContextCache::OpenOrCompile(const CacheKey& key, const ModelSource& source,
                                                    const OpenModel& open) {
   std::unique_ptr<CacheLock> lock;
@@ -146,7 +146,7 @@ std::optional<Session> ContextCache::OpenOrCompile(const CacheKey& key, const Mo
       return std::nullopt;
     }
     lock = std::make_unique<CacheLock>(folder_.LockPath(key.digest), waiting);
-    // Somebody may have made or replaced it meanwhile.
+    // Another process may have made or replaced the entry meanwhile.
     if (std::optional<Session> session = OpenEntry(key, open)) return session;
     staging = std::make_unique<CacheFolder::Staging>(folder_.path());
   } catch (const Error& error) {
@@ -164,7 +164,7 @@ std::optional<Session> ContextCache::OpenOrCompile(const CacheKey& key, const Mo
 Session ContextCache::Compile(const CacheKey& key, const CacheFolder::Staging& staging, const ModelSource& source,
                               const OpenModel& open) {
   Session session = open(source, CompilingConfig(staging.entry() / kCacheModelName));
-  // What the cache writes is not the application's.
+  // The application must not see the output, which belongs to the cache.
   const std::optional<ContextOutput> written = session.TakeContextOutput();
   if (!session.context_failure().empty()) {
     WarnUncached(session.context_failure());

@@ -1,17 +1,18 @@
-// ContextCache: compiles a model on its first use and loads what was compiled ever after (session.context_cache_dir).
+// ContextCache: compiles a model on its first use and loads the compiled result later (session.context_cache_dir).
 //
-// A plain model is looked up by its key (cache_key.h). Is there an entry, the session is made from the context
-// model in it. Else the model is compiled, as with ep.context_enable=1, and what came out becomes an entry; of several
-// processes or threads that want the same, one compiles and the others wait for it. An entry that can't be loaded is
-// compiled again and replaced, and so is one that somebody else may have written; a folder that others can write isn't
-// used (cache_trust.h). Whatever happens to the cache, the session works: in the worst case uncached, with a
-// warning in the log.
+// A plain model is looked up by its key (cache_key.h). If there is an entry, the session is made from the context model
+// in it. Otherwise the model is compiled, as with ep.context_enable=1, and the output becomes an entry. Of several
+// processes or threads that want the same model, one compiles and the others wait for it.
+//
+// An entry that can't be loaded, or that another user may have written, is compiled again and replaced. A folder that
+// others can write isn't used (cache_trust.h). No problem of the cache stops the session: in the worst case it works
+// uncached, with a warning in the log.
 //
 //   ContextCache cache(catalog, config, pool);
 //   Session session = cache.Open(source, [&](const ModelSource& model, const SessionConfig& how) { … });
 //
 // A model with EPContext nodes is opened as it is. The cache excludes ep.context_enable, ep.share_ep_contexts and a
-// ContextStore: what these write is the application's to keep.
+// ContextStore, because their output is the application's to keep.
 #pragma once
 
 #include <functional>
@@ -28,13 +29,13 @@ namespace epiphyte::core {
 
 class ContextCache {
  public:
-  // Throws INVALID_ARGUMENT for a configuration that excludes the cache. All arguments outlive it.
+  // Throws INVALID_ARGUMENT for a configuration that excludes the cache. All arguments must outlive it.
   ContextCache(Catalog& catalog, const SessionConfig& config, ThreadPool* pool);
 
-  // Makes a session. Called again with something else after it has thrown.
+  // Makes a session. After it has thrown, it may be called again with other arguments.
   using OpenModel = std::function<Session(const ModelSource& source, const SessionConfig& config)>;
 
-  // Throws what `open` throws for the model itself.
+  // Throws the errors of `open` for the model itself.
   Session Open(const ModelSource& source, const OpenModel& open);
 
  private:
@@ -53,7 +54,7 @@ class ContextCache {
   ThreadPool* pool_;
   CacheFolder folder_;
   CacheTrust trust_;
-  std::string problem_;  // of an entry that is there but can't be loaded
+  std::string problem_;  // why the existing entry can't be loaded; "" when it can, or there is none
 };
 
 }  // namespace epiphyte::core

@@ -1,5 +1,5 @@
-// OpenSession: the session that an application asks for, from the cache of contexts where session.context_cache_dir
-// names one.
+// OpenSession: makes the session that an application asks for. If session.context_cache_dir names a cache of contexts,
+// the session is taken from it.
 //
 //   Session session = OpenSession(environment, {"model.onnx"}, options);
 #pragma once

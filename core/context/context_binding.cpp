@@ -20,10 +20,10 @@ bool SamePayload(const ContextAttributes& a, const ContextAttributes& b) {
          (a.embedded.data == b.embedded.data || std::memcmp(a.embedded.data, b.embedded.data, a.embedded.size) == 0);
 }
 
-// Nodes with payloads of one provider. Embedded ones are compared only where size and beginning are the same.
+// Payload nodes of one provider. Embedded payloads are compared only if size and beginning are equal.
 class Carriers {
  public:
-  // The first node with the payload of `candidate`, which is that if there was none.
+  // First node with the same payload as `candidate`; `candidate` itself when it is the first.
   size_t Find(size_t candidate, const std::vector<BoundNode>& nodes) {
     const ContextAttributes& attributes = nodes[candidate].attributes;
     std::vector<size_t>& known =
@@ -51,13 +51,13 @@ SourceOwner OwnersIn(const Catalog& catalog) {
 }
 
 ContextBinding::ContextBinding(std::span<Node* const> nodes, const SourceOwner& owner_of) {
-  // Whose payloads a node may find its graph in.
+  // Key of a family: a node finds its graph only in payloads of its own family.
   const auto family = [](const BoundNode& bound) {
     return std::pair(bound.owner, bound.owner.empty() ? bound.attributes.source : std::string());
   };
   using Family = std::pair<std::string, std::string>;
   std::map<Family, Carriers> payload_nodes;
-  std::map<Family, std::set<size_t>> primaries;  // their payload_nodes
+  std::map<Family, std::set<size_t>> primaries;  // payload nodes of the family's primaries
   for (Node* node : nodes) {
     const size_t index = nodes_.size();
     BoundNode& bound = nodes_.emplace_back();

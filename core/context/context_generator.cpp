@@ -11,7 +11,7 @@
 namespace epiphyte::core {
 namespace {
 
-// The provider's writer is a view of a payload that the set keeps.
+// View of a payload that the set owns; the provider writes through it.
 class PayloadView : public PayloadWriter {
  public:
   void Show(ContextSet::Payload* payload) { payload_ = payload; }
@@ -64,7 +64,7 @@ void ContextGenerator::AddProvider(Provider& provider, std::span<const Partition
   ContextNodes answer = provider.GetEpContextNodes(target_.node_name_prefix, target_.embed, [&] {
     auto view = std::make_unique<PayloadView>();
     view->Show(
-        &set_->NewPayload(provider, on_progress));  // the last that can fail: each payload of the set has its view
+        &set_->NewPayload(provider, on_progress));  // the last call that can fail: each payload of the set has its view
     return view;
   });
   std::vector<ContextSet::Payload*> payloads = set_->PayloadsOf(provider.name());
@@ -89,7 +89,7 @@ void ContextGenerator::AddProvider(Provider& provider, std::span<const Partition
       pending.node.ep_cache_context = payload.record().file;
       if (const auto& bytes = payload.bytes()) pending.node.embedded = {bytes->data(), bytes->size(), bytes};
     } else if (pending.node.main_context == 0 && payloads.size() > 1) {
-      pending.node.ep_cache_context.clear();  // any of them may hold its graph
+      pending.node.ep_cache_context.clear();  // any of the payloads may hold this node's graph
     }
     pending_.push_back(std::move(pending));
   }

@@ -18,8 +18,8 @@ ContextNodeToLoad ToLoad(const BoundNode& bound) {
   return load;
 }
 
-// In a share group, bytes that come with each model (embedded ones, and those that a store gave without a record) are
-// kept once. Embedded ones are copied: the group may outlive the model that they are in, and its file may change.
+// In a share group, one copy is kept of bytes that each model brings along: embedded payloads, and stored payloads
+// without a record. Embedded ones are copied, because the group may outlive the model, and the model's file may change.
 ContextBlob ForPlugins(const NodePayload& payload, bool is_file, ShareGroup* group) {
   const ContextBlob& blob = payload.blob;
   if (group == nullptr || blob.size == 0 || blob.file != nullptr) return Aligned(blob);

@@ -1,6 +1,6 @@
-// Context loader: from EPContext nodes to payloads that are safe to hand to a provider.
+// Context loader: opens the payloads of EPContext nodes for a provider.
 //
-// A provider sees a payload only after node_payloads.h has compared it with what the context model says.
+// A provider sees a payload only after node_payloads.h has compared it with the context model's record.
 #pragma once
 
 #include <span>
@@ -15,7 +15,7 @@ namespace epiphyte::core {
 
 struct ContextBatch {
   std::vector<Node*> nodes;
-  std::vector<ContextNodeToLoad> to_load;  // one for each node
+  std::vector<ContextNodeToLoad> to_load;  // one entry for each node
   std::vector<ContextBlob> blobs;
 };
 

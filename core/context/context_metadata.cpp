@@ -14,15 +14,15 @@ constexpr std::string_view kRecordPrefix = "epiphyte.context.";
 constexpr std::string_view kPayloadPrefix = "epiphyte.context.payload.";
 constexpr std::string_view kInitializersKey = "epiphyte.context.initializers";
 constexpr std::string_view kPlainKey = "epiphyte.context.plain";
-constexpr std::string_view kPlainPrefix = "epiphyte.context.plain.";         // and the provider's name
-constexpr std::string_view kCompatibilityPrefix = "ep_compatibility_info.";  // and the provider's name
+constexpr std::string_view kPlainPrefix = "epiphyte.context.plain.";         // followed by the provider's name
+constexpr std::string_view kCompatibilityPrefix = "ep_compatibility_info.";  // followed by the provider's name
 
-// Tells entries of different values apart.
+// Short hash that keeps entries with different values apart.
 std::string HashOf(std::string_view value) { return Xxh128(value.data(), value.size()).substr(0, 16); }
 
 std::string CompatibilityKey(const std::string& provider) { return std::string(kCompatibilityPrefix) + provider; }
 
-// Takes the words of a record one by one; what comes last may hold spaces.
+// Reads the words of a record one by one; the last word may hold spaces.
 class Words {
  public:
   explicit Words(std::string_view text) : rest_(text) {}
@@ -38,7 +38,7 @@ class Words {
   std::string_view rest_;
 };
 
-// Of what begins with size and digest; false when it doesn't.
+// Reads size and digest from the beginning of a record; false when they are missing.
 bool ReadFingerprint(Words* words, FileRecord* record) {
   const std::string_view size = words->Next();
   const auto parsed = std::from_chars(size.data(), size.data() + size.size(), record->size);
@@ -46,7 +46,7 @@ bool ReadFingerprint(Words* words, FileRecord* record) {
   return parsed.ec == std::errc() && parsed.ptr == size.data() + size.size() && record->xxh128.size() == 32;
 }
 
-// A plugin's version may be any text, and a record's words end at spaces.
+// Replaces spaces, which end a record's words: a plugin's version may be any text.
 std::string Word(std::string text) {
   std::replace(text.begin(), text.end(), ' ', '_');
   return text.empty() ? "-" : text;
@@ -111,7 +111,7 @@ void WritePayloadRecords(const std::vector<PayloadRecord>& records, Metadata* me
     const PayloadRecord& record = records[i];
     std::string value = fmt::format("{} {} {} {} {}", record.size, record.xxh128, Word(record.provider),
                                     Word(record.plugin_version), record.file.empty() ? "-" : record.file);
-    // Zero-padded, so that the map's order is the records' order.
+    // The number is zero-padded, so that the map's order is the records' order.
     std::string key = fmt::format("{}{:06}.{}", kPayloadPrefix, i, HashOf(value));
     (*metadata)[std::move(key)] = std::move(value);
   }
@@ -147,7 +147,7 @@ std::optional<std::vector<std::string>> ReadPlainProviders(const Metadata& metad
   const auto entry = metadata.find(std::string(kPlainKey));
   if (entry == metadata.end()) return std::nullopt;
   std::vector<std::string> providers;
-  std::istringstream names(entry->second);  // of version 2
+  std::istringstream names(entry->second);  // version 2 lists the names in the value
   for (std::string name; std::getline(names, name, ',');) providers.push_back(std::move(name));
   for (auto one = metadata.lower_bound(std::string(kPlainPrefix));
        one != metadata.end() && one->first.starts_with(kPlainPrefix); ++one) {

@@ -1,5 +1,5 @@
-// Context metadata: what a context model says of itself, as entries of the model's metadata. The one place for their
-// keys.
+// Context metadata: the entries in a context model's metadata that describe its contexts. This is the one place for
+// their keys.
 //
 //   the provider's own string, as in ONNX Runtime: see CompatibilityInfo
 //   epiphyte.context.version           "3"
@@ -9,11 +9,11 @@
 //   epiphyte.context.plain.<provider>  "1": this one
 //   epiphyte.context.seal.<xxh128>     the digest of the model itself, see seal.h
 //
-// <h> is a hash of the value: what differs from model to model is in the key, so that tools that join models and refuse
-// two values of one key (onnx.compose) keep the entries of both. Version 2 had neither hashes nor providers in its keys
-// and is still read.
+// <h> is a hash of the value. Everything that differs from model to model is in the key, because tools that join models
+// (onnx.compose) refuse two values of one key. That way they keep the entries of both. Version 2 had neither hashes nor
+// providers in its keys and is still read.
 //
-// A model without them (another tool's) is accepted as it is.
+// A model without these entries comes from another tool and is accepted as it is.
 #pragma once
 
 #include <cstdint>
@@ -28,50 +28,50 @@ namespace epiphyte::core {
 
 using Metadata = std::map<std::string, std::string>;
 
-// Of what this host writes: 1 has payload records, 2 has a seal too, 3 has keys that differ from model to model.
+// Version that this host writes: 1 has payload records, 2 has a seal too, 3 has keys that differ from model to model.
 inline constexpr std::string_view kContextVersionKey = "epiphyte.context.version";
 inline constexpr std::string_view kContextVersion = "3";
 inline constexpr std::string_view kSealKey = "epiphyte.context.seal";
 
-// Whether the key is of this host's entries, by which a model's payloads and the model itself are checked.
+// Whether the key is one of this host's entries, which the model and its payloads are checked by.
 bool IsRecordKey(std::string_view key);
 bool HasRecords(const Metadata& metadata);
 bool IsPayloadRecordKey(std::string_view key);
 bool IsSealKey(std::string_view key);
-// Whether the key is of a provider's own string.
+// Whether the key holds a provider's own compatibility string.
 bool IsCompatibilityKey(std::string_view key);
-// What an earlier tool said of contexts is not true of new ones.
+// Removes all entries about contexts: those of an earlier tool are not true of new contexts.
 void ForgetContexts(Metadata* metadata);
 
-// "" when there is none.
+// The provider's compatibility string; "" when there is none.
 std::string CompatibilityInfo(const Metadata& metadata, const std::string& provider);
 void SetCompatibilityInfo(const std::string& provider, std::string info, Metadata* metadata);
 
-// What some bytes were when the model was written.
+// Size and digest of some bytes as they were when the model was written.
 struct FileRecord {
   uint64_t size = 0;
   std::string xxh128;
-  std::string file;  // relative; "" when embedded
+  std::string file;  // relative path; "" when embedded
 };
 
 struct PayloadRecord : FileRecord {
   std::string provider;
   std::string plugin_version;
 };
-// Throws INVALID_GRAPH when one is malformed.
+// Throws INVALID_GRAPH when a record is malformed.
 std::vector<PayloadRecord> ReadPayloadRecords(const Metadata& metadata);
 void WritePayloadRecords(const std::vector<PayloadRecord>& records, Metadata* metadata);
 
-// Of the files that hold the initializers of plain nodes: one, or several in a model that another tool joined. Throws
-// INVALID_GRAPH when one is malformed.
+// Records of the files that hold the initializers of plain nodes: one file, or several if another tool joined models.
+// Throws INVALID_GRAPH when a record is malformed.
 std::vector<FileRecord> ReadInitializersRecords(const Metadata& metadata);
-// The record of that file; null when there is none.
+// The record of `file`; null when there is none.
 const FileRecord* FindRecord(const std::vector<FileRecord>& records, std::string_view file);
-// Key and value.
+// Metadata entry of the record: key and value.
 std::pair<std::string, std::string> InitializersEntry(const FileRecord& record);
 
-// The providers that got the plain nodes of a context model when it was compiled: who loads it keeps to them. Nothing
-// when the model doesn't say.
+// The providers that had the plain nodes of a context model when it was compiled. A session that loads the model gives
+// them to the same providers. Empty when the model doesn't say.
 std::optional<std::vector<std::string>> ReadPlainProviders(const Metadata& metadata);
 void WritePlainProviders(const std::vector<std::string>& providers, Metadata* metadata);
 

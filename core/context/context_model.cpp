@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kAdvice = "compile the source model again";
 
-// Of the types that an EPContext node may have; the rest is told apart from them, not from each other.
+// Name of an attribute type that an EPContext node may have; all other types share one name.
 std::string_view TypeName(AttributeType type) {
   switch (type) {
     case AttributeType::kInt: return "INT";
@@ -89,7 +89,7 @@ ContextAttributes ReadContextAttributes(const Node& node) {
   }
   const Attribute* cache = node.FindAttribute("ep_cache_context");
   if (cache != nullptr && cache->type() == AttributeType::kTensor) {
-    // The reader's form of a large payload, viewed in place.
+    // Large payloads arrive in the reader's tensor form and are viewed in place.
     ConstantPtr bytes = cache->t();
     if (bytes->type() != DataType::kUint8) {
       Fail(StatusCode::kInvalidGraph, "{}: ep_cache_context is a tensor of {}, expected STRING; {}",

@@ -1,5 +1,5 @@
-// Context model: an ONNX model whose partitions are EPContext nodes, and the payloads that belong to it. What ties them
-// together is in its metadata, see context_metadata.h.
+// Context model: an ONNX model with EPContext nodes in place of its partitions, and the payloads that belong to it. Its
+// metadata ties them together, see context_metadata.h.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace epiphyte::core {
 
-// "loop/body/npu_0": the node's name after those of the nodes and attributes around it.
+// Path of a node, such as "loop/body/npu_0": its name after the names of the enclosing nodes and attributes.
 std::string NodePath(const Node& node);
-// "EPContext node 'loop/body/npu_0' (source 'Npu', file 'm_npu.bin')": how messages name a node, whatever is wrong with
-// its attributes.
+// Name of a node for messages, whatever is wrong with its attributes: "EPContext node 'loop/body/npu_0' (source 'Npu',
+// file 'm_npu.bin')".
 std::string ContextNodeLabel(const Node& node);
-// Throws INVALID_GRAPH on attributes of the wrong type.
+// Throws INVALID_GRAPH for attributes of the wrong type.
 ContextAttributes ReadContextAttributes(const Node& node);
-// What is empty or 0 is left out.
+// Attributes that are empty or 0 are left out.
 std::vector<Attribute> WriteContextAttributes(const ContextAttributes& attributes);
 std::vector<Node*> FindContextNodes(Graph& graph);  // nested graphs included
 

@@ -12,7 +12,7 @@
 namespace epiphyte::core {
 namespace {
 
-// protobuf's limit for a message, less room for the model around the payload.
+// Limit of an embedded payload: protobuf's limit for a message, less room for the model around it.
 constexpr uint64_t kMaxEmbedded = (uint64_t{1} << 31) - (uint64_t{16} << 20);
 
 }  // namespace

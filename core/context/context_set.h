@@ -1,7 +1,7 @@
 // ContextSet: context models that are published together with their payloads: one model, or those of a share group.
 //
-// Each provider has one binary in the set, named after the set's first model, however many partitions and models use it
-// (a provider may begin several payloads; they are numbered). Published by publisher.h.
+// Each provider has one binary in the set, named after the set's first model, however many partitions and models use
+// it. A provider may begin several payloads; they are numbered. publisher.h publishes the set.
 #pragma once
 
 #include <algorithm>
@@ -25,11 +25,11 @@ namespace epiphyte::core {
 
 class ContextSet {
  public:
-  // Naming, folder, form and store are those of the first model.
+  // Naming, folder, form and store are taken from the first model.
   explicit ContextSet(const ContextTarget& first);
   ~ContextSet();
 
-  // One payload: staged in a file, or gathered in memory to be embedded.
+  // One payload, staged in a file, or gathered in memory to be embedded.
   class Payload {
    public:
     Payload(const ContextSet& set, const Provider& provider, size_t index, const ProgressCallback& on_progress);
@@ -37,9 +37,9 @@ class ContextSet {
     void End();
     bool ended() const { return ended_; }
     const PayloadRecord& record() const { return record_; }
-    // Null when embedded, or taken.
+    // The staged file; null when the payload is embedded or the file was taken already.
     std::unique_ptr<OutputFile> TakeFile() { return std::move(file_); }
-    // Embedded only.
+    // The gathered bytes; null unless the payload is embedded.
     const std::shared_ptr<const std::vector<char>>& bytes() const { return bytes_; }
 
    private:
@@ -51,23 +51,23 @@ class ContextSet {
     bool ended_ = false;
   };
 
-  // A model whose partitions are EPContext nodes already.
+  // A model with EPContext nodes in place of its partitions.
   struct Member {
     ContextTarget target;
     Model model;
-    std::vector<std::string> providers;  // whose payloads it refers to
+    std::vector<std::string> providers;  // providers of the payloads that the model uses
     std::shared_ptr<const GraphAnnotations> annotations;
   };
 
   const ContextTarget& first() const { return first_; }
-  // `on_progress` beats while the payload is written, not later.
+  // `on_progress` is called repeatedly while the payload is written, and not afterwards.
   Payload& NewPayload(const Provider& provider, const ProgressCallback& on_progress = {});
   std::vector<Payload*> PayloadsOf(std::string_view provider) const;
   size_t payload_count() const { return payloads_.size(); }
-  // Takes back the payloads that were begun since there were `count`.
+  // Drops all payloads but the first `count`.
   void DropPayloadsFrom(size_t count) { payloads_.resize(std::min(count, payloads_.size())); }
   std::string BinaryName(std::string_view provider, size_t index) const;
-  // Throws INVALID_ARGUMENT when the model or its initializers would be called as a binary of that provider is.
+  // Throws INVALID_ARGUMENT when the model or its initializers would have the name of a binary of that provider.
   void CheckNames(const ContextTarget& target, std::string_view provider) const;
 
   // Throws INVALID_ARGUMENT when the model can't be published together with the others.
@@ -75,13 +75,15 @@ class ContextSet {
   void Add(Member member);
   // The file names of the models so far.
   std::vector<std::string> ModelNames() const;
-  // A session of the share group failed: who compiles one of the models again begins the group anew.
+  // Notes that a session of the share group failed. Compiling one of the group's models again then begins the group
+  // anew.
   void NoteFailure() { ++failures_; }
   bool IsBegunAnewBy(const ContextTarget& target) const;
-  // Of the partitions of all members so far. They are the keys into the payloads, so the next member's are others.
+  // Names of the partitions of all members so far. They are the keys into the payloads, so the next member must use
+  // other names.
   const std::set<std::string>& partition_names() const { return partition_names_; }
   void AddPartitionName(const std::string& name) { partition_names_.insert(name); }
-  // Providers that owe a payload to earlier members.
+  // Providers that still have to write a payload for earlier members.
   const std::vector<std::string>& deferred_providers() const { return deferred_providers_; }
   void MarkDeferred(const std::string& provider);
 
@@ -96,7 +98,7 @@ class ContextSet {
   std::vector<std::string> deferred_providers_;
   std::set<std::string> partition_names_;
   std::vector<std::filesystem::path> files_;
-  size_t failures_ = 0;  // sessions
+  size_t failures_ = 0;  // number of failed sessions
 };
 
 }  // namespace epiphyte::core

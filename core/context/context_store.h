@@ -1,12 +1,12 @@
-// ContextStore: where the files of a context model live when the application keeps them itself: encrypted, in memory,
-// in a content store.
+// ContextStore: the application's own storage for the files of a context model: encrypted, in memory, or in a content
+// store.
 //
-// Session options may name one. Then the payloads of EPContext nodes and the external initializers of a context model
-// are written and read through it and never touch the file system; with StoresModel() the .onnx too. Names are those
-// that the model uses ("model_cpu.bin"), checked by the rules of base/safe_path.h for names.
+// Session options may name a store. Payloads of EPContext nodes and external initializers are then written and read
+// through it and never touch the file system; with StoresModel() the .onnx too. Names are the names in the model
+// ("model_cpu.bin"), checked by the rules of base/safe_path.h for names.
 //
-// Digests are over the bytes that the plugin sees, so an application's damage is found like a file's.
-// Functions are called from the thread that creates the session; Bytes::owner may be released on any thread.
+// Digests are over the bytes that the plugin sees, so damage in the store is found as damage in a file is. Functions
+// are called from the thread that creates the session; Bytes::owner may be released on any thread.
 #pragma once
 
 #include <cstdint>
@@ -24,18 +24,18 @@ class ContextStore {
   };
   class Writer {
    public:
-    virtual ~Writer() = default;  // without Commit: nothing must remain
+    virtual ~Writer() = default;  // a writer destroyed without Commit must leave nothing behind
     virtual void Write(const void* data, uint64_t size) = 0;
-    // Makes the bytes visible under their name. Called in an order in which nothing refers to what isn't there yet.
+    // Makes the bytes visible under their name. Commits come in an order in which no file refers to a missing one.
     virtual void Commit() = 0;
   };
 
   virtual ~ContextStore() = default;
-  // Also the .onnx is written through the store. It is read by creating the session from memory.
+  // Whether the .onnx is written through the store, too. It is read by creating the session from memory.
   virtual bool StoresModel() const { return false; }
   virtual bool Exists(const std::string& name) = 0;
   virtual std::unique_ptr<Writer> Create(const std::string& name) = 0;
-  // Throws Error; NO_SUCHFILE when there is none.
+  // Throws Error: NO_SUCHFILE when the name doesn't exist.
   virtual Bytes Open(const std::string& name) = 0;
 };
 

@@ -17,7 +17,7 @@ void CheckInitializersName(const std::string& name, const std::filesystem::path&
     Fail(StatusCode::kInvalidArgument, "{} is '{}', expected a file name without folders", means, name);
   }
   try {
-    CheckFileName(name, means);  // by which it will be read back
+    CheckFileName(name, means);  // the reader of the model applies the same rule
   } catch (const Error& error) {
     throw Error(StatusCode::kInvalidArgument, error.message());
   }
@@ -42,7 +42,7 @@ void ContextTarget::Validate() const {
     Fail(StatusCode::kInvalidArgument,
          "ep.context_file_path '{}' is a folder; give the path of the .onnx file to write", model.string());
   }
-  // Found out now, not after minutes of compiling.
+  // The check comes now rather than after minutes of compiling.
   if (!in_store) {
     try {
       StagedFile::CheckTarget(model);
@@ -53,7 +53,7 @@ void ContextTarget::Validate() const {
   if (!external_initializers.empty()) {
     CheckInitializersName(external_initializers, model, "ep.context_model_external_initializers_file_name");
   }
-  // The binaries are named after the model, and the model's reader takes no name that some system takes for a path.
+  // The binaries are named after the model, and the model's reader refuses names that some system takes for a path.
   if (!embed) {
     try {
       CheckFileName(binary_stem, "binaries");

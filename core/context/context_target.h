@@ -1,4 +1,4 @@
-// ContextTarget: where a context model goes and in what form, as the session options say.
+// ContextTarget: place and form of a context model, from the session options.
 #pragma once
 
 #include <filesystem>
@@ -15,27 +15,28 @@ namespace epiphyte::core {
 struct ContextTarget {
   std::filesystem::path model;        // the .onnx to write
   std::string binary_stem;            // "<stem>_<provider>.bin"
-  std::string source_model_name;      // for onnx_model_filename; "" when the model came from memory
+  std::string source_model_name;      // value for onnx_model_filename; "" when the model came from memory
   std::string external_initializers;  // file name; "" embeds them
   std::string node_name_prefix;
   bool embed = false;
   bool overwrite = false;
-  std::shared_ptr<ContextStore> store;  // null: files
-  // What the source model is made of: never replaced, whatever the options say.
+  std::shared_ptr<ContextStore> store;  // null: everything is in files
+  // Files that the source model is made of. They are never replaced, whatever the options say.
   std::vector<std::filesystem::path> source_files;
   UsedFiles mapped_sources;
 
-  // Throws INVALID_ARGUMENT when the path has no file name or is a folder, FAIL when it exists and must not be
+  // Throws INVALID_ARGUMENT when the path has no file name or is a folder. Throws FAIL when it exists and must not be
   // replaced.
   void Validate() const;
   std::filesystem::path folder() const;
   // Throws INVALID_ARGUMENT when a file to write is one of source_files.
   void RefuseSourceFile(const std::filesystem::path& file) const;
-  // The store for the .onnx itself, or null.
+  // The store that holds the .onnx itself; null when it is a file.
   ContextStore* ModelStore() const { return store && store->StoresModel() ? store.get() : nullptr; }
 };
 
-// Throws INVALID_ARGUMENT when external initializers can't be called so beside `model`. `means` names what says it.
+// Throws INVALID_ARGUMENT when external initializers can't have this name beside `model`. `means` names the option or
+// argument that gave the name.
 void CheckInitializersName(const std::string& name, const std::filesystem::path& model, std::string_view means);
 
 }  // namespace epiphyte::core

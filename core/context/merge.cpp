@@ -40,7 +40,7 @@ void CheckOptions(const MergeOptions& options) {
   }
 }
 
-// What the result is made of.
+// Files that the result is made of.
 struct Sources {
   std::vector<std::filesystem::path> files;
   UsedFiles mapped;
@@ -48,7 +48,7 @@ struct Sources {
 
 MergeModel ReadChecked(const std::filesystem::path& path, const MergeOptions& options, Sources* sources) {
   ReadOptions read = CheckedReading({.what = fmt::format("'{}'", path.string()), .store = options.store});
-  // The model keeps the hooks for as long as it lives.
+  // The model keeps these hooks as long as it lives.
   read.accept_external = [sources, check = std::move(read.accept_external)](const std::string& name,
                                                                             const ExternalFile& file) {
     check(name, file);
@@ -123,7 +123,7 @@ size_t CountPlainNodes(const Graph& graph) {
   return count;
 }
 
-// Nothing where a model has plain nodes and doesn't say who had them.
+// Returns nothing when a model has plain nodes and doesn't say which providers had them.
 std::optional<std::vector<std::string>> MergePlainProviders(const std::vector<MergeModel>& models) {
   std::vector<std::string> merged;
   for (const MergeModel& model : models) {
@@ -143,7 +143,7 @@ MergeResult MergeContextModels(const MergeOptions& options, const Catalog& catal
   CheckOptions(options);
   std::vector<MergeModel> models;
   Sources sources;
-  // Models and payloads are seen as they were published together.
+  // The shared locks make sure that models and payloads are read as they were published together.
   std::vector<std::unique_ptr<FolderLock>> reading;
   for (const std::filesystem::path& path : options.models) {
     if (!StoresModels(options)) {
@@ -162,7 +162,7 @@ MergeResult MergeContextModels(const MergeOptions& options, const Catalog& catal
     sources.files.push_back(binary.blob.file->path());
   }
 
-  reading.clear();  // what is mapped stays as it is; publishing takes the lock for itself
+  reading.clear();  // mappings stay as they are; publishing takes the lock itself
 
   JoinedGraph joined = JoinGraphs(models, connections, MergeStem(options.output));
   Model merged;

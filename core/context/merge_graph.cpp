@@ -69,7 +69,7 @@ class Joiner {
   }
 
  private:
-  // A domain that only one model's plain nodes use has that model's version.
+  // A domain used by the plain nodes of only one model has that model's version.
   std::map<std::string, int64_t> MergeOpsets() const {
     std::map<std::string, int64_t> opsets;
     std::map<std::string, const MergeModel*> users;
@@ -94,7 +94,7 @@ class Joiner {
     return opsets;
   }
 
-  // Not taken by the joined graph, nor by anything in a nested graph: there it would hide the value.
+  // Whether the name is free in the joined graph and in all nested graphs, where it would hide the value.
   bool IsFree(const std::string& name) const {
     return joined_.graph->FindValue(name) == nullptr && !all_nested_.contains(name);
   }
@@ -118,7 +118,7 @@ class Joiner {
 
   void AddValues(size_t index) {
     const Graph& graph = *models_[index].model.graph;
-    // Inputs first, in their order, which is the order of the joined graph's.
+    // Inputs come first, in their order, which is the order of the joined graph's inputs.
     for (const ValueDef* input : graph.inputs()) {
       if (connected_inputs_.contains(input)) continue;
       ValueDef*& twin = twins_[input];
@@ -200,7 +200,7 @@ class Joiner {
 
   std::span<const MergeModel> models_;
   std::span<const MergeConnection> connections_;
-  std::vector<std::unordered_set<std::string>> nested_;  // names in nested graphs, by model
+  std::vector<std::unordered_set<std::string>> nested_;  // names in nested graphs, one set for each model
   std::unordered_set<std::string> all_nested_;
   std::set<const ValueDef*> connected_inputs_;
   std::set<const ValueDef*> used_outputs_;

@@ -1,4 +1,4 @@
-// JoinGraphs: the graphs of several models as one, names kept apart, connected as asked.
+// JoinGraphs: joins the graphs of several models into one with unique names and the requested connections.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ struct JoinedGraph {
 };
 
 // The models stay as they are; constants are shared. Throws INVALID_GRAPH when plain nodes of two models use different
-// versions of a domain, or the connections form a circle.
+// versions of a domain, or when the connections form a cycle.
 JoinedGraph JoinGraphs(std::span<const MergeModel> models, std::span<const MergeConnection> connections,
                        std::string name);
 

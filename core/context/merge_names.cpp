@@ -13,7 +13,7 @@ enum class End { kOutput, kInput };
 
 std::string Letter(size_t index) { return index < 26 ? std::string(1, static_cast<char>('A' + index)) : std::string(); }
 
-// The ways in which a model may be called.
+// All names that a model may be given by.
 std::vector<std::string> AliasesOf(const MergeModel& model, size_t index) {
   std::vector<std::string> aliases = {model.path.stem().string(), model.stem, Letter(index)};
   std::erase(aliases, std::string());
@@ -35,7 +35,7 @@ struct Found {
   ValueDef* value;
 };
 
-// All that `text` ("A.out") can mean. Names may hold dots, so every alias is tried.
+// All meanings of `text` ("A.out"). Names may hold dots, so every alias is tried.
 std::vector<Found> Resolve(std::string_view text, End end, std::span<const MergeModel> models) {
   std::vector<Found> found;
   for (size_t i = 0; i < models.size(); ++i) {
@@ -87,7 +87,8 @@ MergeConnection Parse(const std::string& text, std::span<const MergeModel> model
   if (split == std::string::npos) {
     Fail(StatusCode::kInvalidArgument, "connection '{}' is not of the form A.output=B.input", text);
   }
-  // Names may hold '=' too: the first place where both sides mean something, else the first at all.
+  // Names may hold '=' too: the text is split at the first '=' where both sides have a meaning, or else at the first
+  // '='.
   for (size_t at = split; at != std::string::npos; at = text.find('=', at + 1)) {
     const std::string_view view = text;
     if (Resolve(view.substr(0, at), End::kOutput, models).empty()) continue;

@@ -8,7 +8,7 @@
 namespace epiphyte::core {
 namespace {
 
-// The model's record of a payload; one of its own for a payload that another tool's model doesn't record.
+// The model's record of a payload. Another tool's model may not record it; the record is then made from the payload.
 PayloadRecord RecordOf(const NodePayload& payload, const NodePayloads& payloads) {
   PayloadRecord record{{payload.blob.size, payload.digest, {}}, "-", "-"};
   for (const PayloadRecord& known : payloads.records()) {
@@ -29,14 +29,14 @@ MergePayloads::MergePayloads(const std::filesystem::path& output, std::shared_pt
       taken_(std::move(reserved)) {}
 
 bool MergePayloads::IsBeside(const MergeModel& model) const {
-  if (store_ != nullptr) return true;  // one place for all
+  if (store_ != nullptr) return true;  // all models share the store
   std::error_code error;
   const std::filesystem::path folder = model.path.has_parent_path() ? model.path.parent_path() : ".";
   return std::filesystem::equivalent(folder, folder_, error);
 }
 
 void MergePayloads::Plan(std::vector<MergeModel>& models, const SourceOwner& owner_of) {
-  // Those beside the result keep their names, so they come first.
+  // Payloads beside the result keep their names, so they are placed first.
   for (const bool beside : {true, false}) {
     for (size_t i = 0; i < models.size(); ++i) {
       if (IsBeside(models[i]) == beside) AddNodes(i, models[i], beside, owner_of);
@@ -60,7 +60,7 @@ void MergePayloads::AddNodes(size_t index, MergeModel& model, bool beside, const
       node.payload = payloads.Require(*bound.node, bound.attributes);
       node.recorded = RecordOf(node.payload, payloads);
     }
-    // The node may get another name, and this is the key into the payload.
+    // The node may be renamed, and partition_name is the key into the payload.
     if (!bound.attributes.partition_name.empty()) {
       bound.node->SetAttribute(Attribute::String("partition_name", bound.attributes.partition_name));
     }
@@ -109,14 +109,14 @@ std::string MergePayloads::FreeName(const std::string& stem, const std::string& 
   return free;
 }
 
-// As whoever loads the result will bind them.
+// Binds the merged nodes as a session that loads the result will.
 void MergePayloads::KeepBindings(const std::vector<MergeModel>& models, const SourceOwner& owner_of) {
   std::vector<Node*> all;
   for (const ContextNodeOf& node : nodes_) all.push_back(node.bound.node);
   const ContextBinding merged(all, owner_of);
   for (size_t i = 0; i < nodes_.size(); ++i) {
     if (merged.nodes()[i].payload_node != kNoPayloadNode) continue;
-    // A file that all its nodes name takes none of the others' payloads away.
+    // A payload that goes into a file, which all its nodes name, no longer competes with the others.
     if (nodes_[i].payload_node == kNoPayloadNode) {
       RefuseSameName(models, nodes_[i]);
     } else {
@@ -157,7 +157,7 @@ std::vector<PayloadRecord> MergePayloads::Records() const {
   std::vector<PayloadRecord> records;
   for (const MergedBinary& binary : binaries_) records.push_back(binary.record);
   for (size_t i = 0; i < nodes_.size(); ++i) {
-    // What has got a file is recorded with it.
+    // Payloads that were given a file are recorded with that file.
     if (nodes_[i].payload_node == i && nodes_[i].bound.node->IntAttribute("embed_mode", 1) == 1) {
       records.push_back(nodes_[i].recorded);
     }

@@ -1,8 +1,7 @@
-// MergePayloads: where the payloads of merged models go, and what their nodes and records say then.
+// MergePayloads: decides where the payloads of merged models go, and updates their nodes and records.
 //
-// Each node finds its graph in the payload that it had in its own model, by the rule of context_binding.h. Where that
-// would no longer hold, because another model brings a payload of the same provider, the payload gets a file and its
-// nodes name it.
+// Each node finds its graph in the payload that it had in its own model, by the rule of context_binding.h. That fails
+// if another model brings a payload of the same provider. The payload then goes into a file, which its nodes name.
 #pragma once
 
 #include <filesystem>
@@ -20,22 +19,21 @@
 namespace epiphyte::core {
 
 struct MergedBinary {
-  std::string name;  // beside the result
+  std::string name;  // name beside the result
   ContextBlob blob;
   PayloadRecord record;
-  bool referenced = false;  // it is there already, and stays as it is
+  bool referenced = false;  // it exists already and stays as it is
 };
 
 class MergePayloads {
  public:
-  // `reserved`: names beside the result that are taken by other files of it. `store`: where all payloads are; may be
-  // null.
+  // `reserved`: names beside the result that its other files take. `store`: where all payloads are; may be null.
   MergePayloads(const std::filesystem::path& output, std::shared_ptr<ContextStore> store,
                 std::set<std::string> reserved);
 
-  // Gives the models' EPContext nodes their new attributes. Throws INVALID_GRAPH for a payload that isn't what its
-  // model recorded, a secondary without its primary, and one that only its provider can find, by a name that another
-  // model uses too.
+  // Gives the models' EPContext nodes their new attributes. Throws INVALID_GRAPH in three cases: a payload differs from
+  // its record, a secondary has no primary, or only the provider can find a node's payload and another model uses the
+  // same partition name.
   void Plan(std::vector<MergeModel>& models, const SourceOwner& owner_of);
 
   const std::vector<MergedBinary>& binaries() const { return binaries_; }
@@ -45,10 +43,10 @@ class MergePayloads {
  private:
   struct ContextNodeOf {
     size_t model;
-    BoundNode bound;         // in its own model
-    size_t payload_node;     // as an index into nodes_; kNoPayloadNode: only the provider knows
-    NodePayload payload;     // of a payload_node
-    PayloadRecord recorded;  // of a payload_node
+    BoundNode bound;         // binding in the node's own model
+    size_t payload_node;     // index into nodes_; kNoPayloadNode when only the provider knows
+    NodePayload payload;     // set for payload nodes only
+    PayloadRecord recorded;  // set for payload nodes only
   };
 
   bool IsBeside(const MergeModel& model) const;

@@ -15,7 +15,7 @@
 namespace epiphyte::core {
 namespace {
 
-// What `look` throws becomes the payload's problem.
+// Runs `look` and turns what it throws into the payload's problem.
 template <typename Look>
 void Noting(NodePayload* payload, Look&& look) {
   try {
@@ -86,7 +86,7 @@ NodePayload NodePayloads::OpenRecorded(const PayloadRecord& record) const {
 }
 
 void NodePayloads::LookAtFile(const std::string& name, std::string_view what, NodePayload* payload) {
-  // A file that can't be opened uses its record too: the record is not what is wrong.
+  // A file that can't be opened still counts as a use of its record: the record is not at fault.
   const PayloadRecord* record = nullptr;
   for (size_t i = 0; i < records_.size(); ++i) {
     if (records_[i].file != name) continue;
@@ -105,7 +105,7 @@ void NodePayloads::LookAtFile(const std::string& name, std::string_view what, No
   if (is_shared) payload->blob = access_.group->KeepStored(access_.store, *record, verified, Aligned(payload->blob));
 }
 
-// Embedded payloads have no name: if the model has records of embedded payloads, one of them must be this one's.
+// Embedded payloads have no name. If the model has records of embedded payloads, one of them must match.
 void NodePayloads::LookAtEmbedded(std::string_view what, NodePayload* payload) {
   const ContextBlob& blob = payload->blob;
   const bool by_size = access_.digests == PayloadAccess::kNone ||
@@ -139,7 +139,7 @@ void NodePayloads::Compare(std::string_view what, const PayloadRecord* record, b
         Mismatch(what, *record, payload->blob.size, with_digest ? std::function<std::string()>(digest) : nullptr);
     if (!problem.empty()) Fail(StatusCode::kInvalidGraph, "{}", problem);
   } else if (!records_.empty() && access_.digests != PayloadAccess::kNone) {
-    // Nothing would be compared.
+    // The payload would not be compared with anything.
     payload->is_unrecorded = true;
     Fail(StatusCode::kInvalidGraph, "{}: the model has records of its payloads, but none of this one; {}", what,
          kChangeAdvice);

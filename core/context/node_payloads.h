@@ -1,7 +1,6 @@
-// NodePayloads: the payloads of a model's EPContext nodes. Each is found (in the model, in a file beside it by the
-// rules of base/safe_path.h, or in an application's store), opened once, and compared once with what the model
-// recorded. Nobody else opens one: whoever loads, verifies, judges, merges or describes a context model does it through
-// here.
+// NodePayloads: the payloads of a model's EPContext nodes. Each is found in the model, in a file beside it by the rules
+// of base/safe_path.h, or in an application's store. It is opened once and compared once with the model's record. All
+// code that loads, verifies, judges, merges or describes a context model opens payloads through this class.
 //
 //   NodePayloads payloads({.model = path}, model.metadata);
 //   const NodePayload& payload = payloads.Open(node, attributes);
@@ -26,37 +25,38 @@
 
 namespace epiphyte::core {
 
-// Where payloads are, and how closely they are looked at.
+// Place of the payloads, and how closely they are checked.
 struct PayloadAccess {
-  // What relative paths are relative to; empty when the model came from memory and ep.context_file_path is not set.
+  // Base of relative paths; empty when the model came from memory and ep.context_file_path is not set.
   std::filesystem::path model;
-  std::shared_ptr<ContextStore> store;  // where payloads are when not in files; may be null
-  ShareGroup* group = nullptr;          // shares payloads among its sessions
-  ThreadPool* pool = nullptr;           // helps with digests
-  ProgressCallback on_progress;         // beats while digests are compared
+  std::shared_ptr<ContextStore> store;  // store that holds the payloads; null when they are in files
+  ShareGroup* group = nullptr;          // share group that keeps the payloads; may be null
+  ThreadPool* pool = nullptr;           // computes digests; may be null
+  ProgressCallback on_progress;         // called repeatedly while digests are compared
   enum Digests {
-    kNone,      // sizes are compared
-    kRecorded,  // and digests, where there is a record
-    kAll,       // each payload's digest is told too
+    kNone,      // only sizes are compared
+    kRecorded,  // digests are compared too, if there is a record
+    kAll,       // each payload's digest is computed, with or without a record
   } digests = kAll;
-  bool embedded_verified = false;  // the model's seal was checked and covers what is embedded: its size will do
+  // The model's seal was checked and covers embedded payloads, so comparing their size is enough.
+  bool embedded_verified = false;
 };
 
 struct NodePayload {
   ContextBlob blob;                   // empty: the node has none, or it can't be opened
-  std::string digest;                 // of the blob; "" without one, and where nobody asked
-  std::string recorded_digest;        // as the model recorded it; "" when it didn't
-  std::string problem;                // one line; empty: there is none
-  StatusCode code = StatusCode::kOk;  // of the problem
-  bool is_unrecorded = false;         // the problem: the model has records, and none of this payload
+  std::string digest;                 // digest of the blob; "" without a blob, and when it wasn't needed
+  std::string recorded_digest;        // digest in the model's record; "" when there is no record
+  std::string problem;                // one line; empty when there is no problem
+  StatusCode code = StatusCode::kOk;  // code of the problem
+  bool is_unrecorded = false;         // the problem is that the model has records, but none of this payload
 };
 
-// Plugins may count on it.
+// Alignment of payloads in bytes. Plugins may rely on it.
 inline constexpr size_t kPayloadAlignment = 64;
-// The same bytes in memory of their own, aligned.
+// Copy of the bytes in aligned memory of its own.
 ContextBlob CopyOf(const ContextBlob& blob);
-// The blob itself when it is aligned, else a copy. Files are mapped, so they begin at a page; what lies within a model
-// or in an application's memory may begin anywhere.
+// The blob itself when it is aligned, else a copy. Mapped files begin at a page. Bytes within a model or in an
+// application's memory may begin anywhere.
 ContextBlob Aligned(const ContextBlob& blob);
 
 class NodePayloads {
@@ -64,16 +64,15 @@ class NodePayloads {
   // Throws INVALID_GRAPH when the records are malformed.
   NodePayloads(PayloadAccess access, const Metadata& metadata);
 
-  // The payload that the node names itself: a secondary that names none has an empty one. Never throws for what is
-  // wrong with the payload.
+  // The payload that the node itself names; empty for a secondary that names none. Never throws for a bad payload.
   const NodePayload& Open(const Node& node, const ContextAttributes& attributes);
-  // As Open; throws what is wrong with the payload.
+  // Same as Open, but throws the payload's problem.
   const NodePayload& Require(const Node& node, const ContextAttributes& attributes);
-  // The file of a record, for a model whose nodes can't be read.
+  // Opens the file of a record, for a model with unreadable nodes.
   NodePayload OpenRecorded(const PayloadRecord& record) const;
 
   const std::vector<PayloadRecord>& records() const { return records_; }
-  // Those that no opened payload has matched by its file, or by its digest when it is embedded.
+  // Records that no opened payload has matched: by file, or by digest for embedded ones.
   std::vector<const PayloadRecord*> UnusedRecords() const;
 
  private:

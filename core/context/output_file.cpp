@@ -62,7 +62,7 @@ OutputFile::Existing OutputFile::Look() const {
     const auto found = MappedFile::Open(target_);
     return found->size() == size_ && found->Digest(nullptr, on_progress_) == xxh128_ ? kSame : kDifferent;
   } catch (const Error&) {
-    return kDifferent;  // what can't be read isn't what was written
+    return kDifferent;  // an unreadable file isn't the one that was written
   }
 }
 

@@ -1,5 +1,5 @@
-// OutputFile: one file of a context model while it is written: staged beside its target, or through an application's
-// store. Size and digest are taken on the way.
+// OutputFile: one file of a context model while it is written. It is staged beside its target, or written through an
+// application's store. Size and digest are computed on the way.
 //
 //   OutputFile file(folder / "model_cpu.bin", nullptr);
 //   file.Write(data, size);
@@ -21,28 +21,28 @@ namespace epiphyte::core {
 
 class OutputFile {
  public:
-  // `store` null: a file. The store knows it by the target's file name. `on_progress` beats while bytes are written,
-  // made durable and compared; it must live as long as something of that is done.
+  // With a null `store` a file is written; otherwise the store gets the target's file name. `on_progress` is called
+  // repeatedly while bytes are written, made durable and compared; it must live that long.
   OutputFile(std::filesystem::path target, ContextStore* store, ProgressCallback on_progress = {});
 
   void Write(const void* data, uint64_t size);
-  // Nothing is written after it. The data is durable, but nobody sees it.
+  // Ends writing. The data is durable then, but not yet visible.
   void End();
 
-  // Who may read and write what is published, as it is for `other`.
+  // Gives the published file the access rights of `other`.
   void TakeRightsOf(const std::filesystem::path& other);
 
   const std::filesystem::path& target() const { return target_; }
   std::string name() const { return target_.filename().string(); }
   uint64_t size() const { return size_; }
-  const std::string& xxh128() const { return xxh128_; }  // after End
-  bool IsStored() const { return store_ != nullptr; }    // not a file
+  const std::string& xxh128() const { return xxh128_; }  // valid after End
+  bool IsStored() const { return store_ != nullptr; }    // whether it goes to a store instead of a file
   bool ended() const { return !xxh128_.empty(); }
 
-  // What is under the target's name at this moment, compared byte by byte with what was written.
+  // State of the target's name at this moment, compared byte by byte with what was written.
   enum Existing { kAbsent, kSame, kDifferent };
   Existing Look() const;
-  // Puts it in place. Throws FAIL; then nothing has changed.
+  // Puts the file in place. Throws FAIL; then nothing has changed.
   void Publish(bool overwrite);
 
  private:

@@ -88,7 +88,7 @@ void Publisher::RefuseExisting(const std::filesystem::path& file, std::string_vi
 }
 
 std::vector<std::filesystem::path> Publisher::Publish() {
-  // What others refer to comes first.
+  // Files that models refer to come first.
   const size_t others = binaries_.size() + initializers_.size();
   std::vector<Step> steps;
   for (std::vector<Step>* kind : {&binaries_, &initializers_, &models_}) {
@@ -113,7 +113,7 @@ std::vector<std::filesystem::path> Publisher::Publish() {
     if (existing == OutputFile::kDifferent) {
       RefuseExisting(step.file->target(), "exists already and has other contents", target_.means);
     }
-    step.overwrite = existing == OutputFile::kSame;  // replaced by the same bytes, which nobody can tell
+    step.overwrite = existing == OutputFile::kSame;  // replacing identical bytes changes nothing that a reader can see
   }
   mapped_.RequireIntact();
   for (const Step& step : steps) step.file->Publish(step.overwrite);

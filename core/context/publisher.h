@@ -1,10 +1,10 @@
-// Publisher: puts context models in place, with the files that belong to them: for compiling, merging and sealing
-// again.
+// Publisher: puts context models in place with the files that belong to them. Compiling, merging and sealing again use
+// it.
 //
-// Everything is staged first, so nothing is visible under its final name before all is complete. Publish works under
-// the folder's lock and in an order in which nothing refers to what isn't there: binaries, external initializers,
-// models. What exists already is replaced only on request; identical bytes, from another process that made the same,
-// count as done. What earlier processes left unfinished in the folder is removed.
+// Everything is staged first, so no file is visible under its final name before all are complete. Publish works under
+// the folder's lock, in an order in which no file refers to a missing one: binaries, external initializers, models.
+// Existing files are replaced only on request. Identical bytes, written by another process that made the same, count as
+// done. Unfinished files of earlier processes in the folder are removed.
 //
 //   Publisher publisher({.folder = folder, .store = store}, on_progress);
 //   publisher.AddFile(std::move(binary), /*overwrite=*/false);
@@ -29,33 +29,34 @@
 
 namespace epiphyte::core {
 
-// By what the user gives names and says that files may be replaced.
+// Texts for messages: how the user names files, and how the user allows replacing them.
 struct PublishMeans {
   std::string_view name = "ep.context_file_path or ep.context_model_external_initializers_file_name";
   std::string_view overwrite = "epiphyte.context_overwrite to 1";
-  std::string_view is_source = "the source model is made of it";  // said of a file that is never replaced
+  // Reason in the message about a file that is never replaced.
+  std::string_view is_source = "the source model is made of it";
 };
 
 class Publisher {
  public:
   struct Target {
-    std::filesystem::path folder;         // of all files
-    std::shared_ptr<ContextStore> store;  // where files go instead, models only if it stores them; null: files
+    std::filesystem::path folder;         // folder of all files
+    std::shared_ptr<ContextStore> store;  // receives the files instead, models only if it stores them; null: files
     PublishMeans means = {};
   };
-  // `on_progress` beats while models are written and files are made durable.
+  // `on_progress` is called repeatedly while models are written and files are made durable.
   explicit Publisher(Target target, ProgressCallback on_progress = {});
   ~Publisher();
   Publisher(const Publisher&) = delete;
   Publisher& operator=(const Publisher&) = delete;
 
-  // Of what the result is made: never replaced, whatever may be overwritten. `mapped`: of that, what must still be
-  // intact when it is published.
+  // Protects the files that the result is made of: they are never replaced, even with overwrite. `mapped`: those that
+  // must still be intact when the result is published.
   void Protect(std::span<const std::filesystem::path> files, const UsedFiles& mapped);
-  // From here on nobody else publishes into the folder, until this object goes. Publish does it for itself.
+  // Keeps other processes from publishing into the folder until this object is destroyed. Publish locks by itself.
   void Lock();
 
-  // Something that models refer to, ended.
+  // Adds a finished file that models refer to.
   void AddFile(std::unique_ptr<OutputFile> file, bool overwrite);
   struct ModelForm {
     std::filesystem::path path;
@@ -63,20 +64,22 @@ class Publisher {
     bool overwrite = false;
     const GraphAnnotations* annotations = nullptr;  // see WriteOptions
   };
-  // Writes and seals it. Its metadata has everything but what is known only then: the record of its initializers.
+  // Writes and seals the model. Its metadata must be complete but for the record of its initializers, which is known
+  // only then.
   void AddModel(const Model& model, const ModelForm& form);
-  // Seals a model that is written already, in pieces that hold no seal. It replaces what is there and keeps the rights
-  // of that.
+  // Seals a model that is written already; the pieces must hold no seal. It replaces the existing file and keeps its
+  // access rights.
   void AddSealed(std::span<const std::string_view> pieces, const std::filesystem::path& path);
 
-  // Once. Throws INVALID_ARGUMENT when two files have one name or a file to write is protected, FAIL when one exists
-  // and must not be replaced, or can't be put in place. Gives the files besides the models.
+  // Publishes everything; may be called once. Returns the files besides the models. Throws INVALID_ARGUMENT when two
+  // files have one name or a file to write is protected. Throws FAIL when a file exists and must not be replaced, or
+  // can't be put in place.
   std::vector<std::filesystem::path> Publish();
 
   // Throws INVALID_ARGUMENT when `file` is one of `sources`.
   static void RefuseReplacing(const std::filesystem::path& file, std::span<const std::filesystem::path> sources,
                               const PublishMeans& means);
-  // Throws FAIL; `found`: "exists already".
+  // Throws FAIL. `found`: the state in the message, such as "exists already".
   [[noreturn]] static void RefuseExisting(const std::filesystem::path& file, std::string_view found,
                                           const PublishMeans& means);
 

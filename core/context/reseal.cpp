@@ -22,10 +22,10 @@
 namespace epiphyte::core {
 namespace {
 
-// A record for each payload of the model: the one that it has, or one of the payload as it is.
+// One record for each payload of the model: its existing record, or a new one of the payload's current bytes.
 std::vector<PayloadRecord> RecordsOf(Model& model, const std::filesystem::path& path, const Catalog& catalog,
                                      const std::shared_ptr<ContextStore>& store) {
-  // Without records, payloads are described and not compared: that has been done.
+  // Without records, payloads are described and not compared, which has been done already.
   InlineContextFunctions(&model);
   Metadata others = model.metadata;
   std::erase_if(others, [](const auto& entry) { return IsPayloadRecordKey(entry.first); });
@@ -51,11 +51,11 @@ std::vector<PayloadRecord> RecordsOf(Model& model, const std::filesystem::path& 
   return records;
 }
 
-// `renew` gives the metadata that takes the place of this host's entries; empty: these stay.
+// `renew` returns the metadata that replaces this host's entries; when it is empty, these entries stay.
 void SealAgain(const std::filesystem::path& path, const std::shared_ptr<ContextStore>& store,
                const std::function<Metadata(Model& model)>& renew) {
   const bool is_stored = store && store->StoresModel();
-  // Through a link: a file in the link's place would no longer be beside the payloads that are links like it.
+  // A link is followed to its target: a file in the link's place would be apart from payloads that are links like it.
   std::error_code ignored;
   const std::filesystem::path real = is_stored ? path : std::filesystem::canonical(path, ignored);
   const std::filesystem::path& target = real.empty() ? path : real;
@@ -64,7 +64,7 @@ void SealAgain(const std::filesystem::path& path, const std::shared_ptr<ContextS
   if (is_stored) {
     file = store->Open(target.filename().string());
   } else {
-    publisher.Lock();  // what is read is what is replaced
+    publisher.Lock();  // the file that is read must be the file that is replaced
     const auto mapping = MappedFile::Open(target);
     UsedFiles mapped;
     mapped.Add(*mapping);

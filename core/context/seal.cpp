@@ -8,7 +8,7 @@
 namespace epiphyte::core {
 namespace {
 
-constexpr size_t kDigits = 32;  // of an XXH3-128
+constexpr size_t kDigits = 32;  // hex digits of an XXH3-128
 constexpr std::string_view kSealValue = "xxh128";
 
 std::string SealPrefix() { return fmt::format("{}.", kSealKey); }
@@ -60,7 +60,7 @@ void RequireSeal(const void* data, uint64_t size, const Metadata& metadata, std:
                   "{} was changed after it was written: its seal doesn't fit its bytes; {}", what, kChangeAdvice);
     case SealState::kNone: break;
   }
-  // A model that lost the entry with the version has other entries of ours.
+  // A model that lost the version entry may still have other entries of this host.
   const auto version = metadata.find(std::string(kContextVersionKey));
   const bool before_seals = version != metadata.end() && version->second == "1";
   if (HasRecords(metadata) && !before_seals) {

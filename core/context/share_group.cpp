@@ -46,7 +46,7 @@ std::string ShareGroup::DigestOf(const ContextBlob& blob, ThreadPool* pool, cons
       return found->second.xxh128;
     }
   }
-  // The on_progress reaches the application, which may use this group in the meantime.
+  // The lock is not held here: on_progress reaches the application, which may use this group meanwhile.
   std::string digest =
       blob.file ? blob.file->Digest(pool, on_progress) : Xxh128OfMapping(blob.data, blob.size, pool, on_progress);
   const std::lock_guard<std::mutex> lock(mutex_);

@@ -55,7 +55,7 @@ class Verifier {
     report_.problems.push_back({kind, std::move(text), hint});
   }
 
-  // Turns what `body` throws into a problem.
+  // Runs `body` and reports what it throws as a problem. Returns whether it succeeded.
   template <typename Body>
   bool Try(Kind kind, Body&& body) {
     try {
@@ -78,7 +78,7 @@ class Verifier {
     };
     options.accept_external = [this](const std::string& name, const ExternalFile& file) { CheckExternal(name, file); };
     std::string reason;
-    // A model that breaks the rules of ONNX may still say enough of its contexts.
+    // A model that breaks the rules of ONNX may still be readable without inference.
     for (const bool infer : {true, false}) {
       options.infer = infer;
       try {
@@ -92,7 +92,7 @@ class Verifier {
     return std::nullopt;
   }
 
-  // The reader comes here with each file of weights, once for each attempt to read the model.
+  // The reader calls this with each file of weights, once for each attempt to read the model.
   void CheckExternal(const std::string& name, const ExternalFile& file) {
     if (!external_.insert(name).second) return;
     VerifiedPayload payload{name, file.size, Xxh128(file.data, file.size), false};
@@ -133,7 +133,7 @@ class Verifier {
       if (bound.readable) AddPayload(bound.attributes, payloads->Open(*bound.node, bound.attributes));
     }
     for (const PayloadRecord* record : payloads->UnusedRecords()) {
-      // An embedded payload that was damaged has been reported with its node.
+      // A damaged embedded payload has been reported with its node already.
       if (!record->file.empty()) {
         Add(Kind::kRecord,
             fmt::format("the model has a record of '{}', which none of its nodes refers to; {}", record->file,
@@ -161,7 +161,7 @@ class Verifier {
     for (const NodeCheck& node : CheckContexts(model, payloads, catalog_, request_).nodes) {
       const std::string label = fmt::format("EPContext node '{}' (source '{}')", node.node, node.source);
       if (node.provider.empty()) {
-        // A node that can't be read has been reported.
+        // An unreadable node has been reported already.
         if (node.verdict == ContextVerdict::kNotApplicable) Add(Kind::kProvider, node.reason);
       } else if (node.verdict == ContextVerdict::kUnsupported) {
         AddOnce(Kind::kProvider, fmt::format("provider '{}' can't use {} here: {}", node.provider, label, node.reason),
@@ -173,7 +173,7 @@ class Verifier {
     }
   }
 
-  // A payload that is damaged makes CheckContexts say the same once more.
+  // CheckContexts repeats the problem of a damaged payload, so a known reason is not added again.
   void AddOnce(Kind kind, std::string text, const std::string& reason) {
     const bool known = std::any_of(report_.problems.begin(), report_.problems.end(),
                                    [&](const VerifyProblem& problem) { return problem.text == reason; });
@@ -193,11 +193,11 @@ class Verifier {
   }
 
   const std::filesystem::path& path_;
-  const std::shared_ptr<ContextStore> store_;  // null: files
+  const std::shared_ptr<ContextStore> store_;  // null: all are files
   Catalog& catalog_;
   const ProviderRequest& request_;
   VerifyReport report_;
-  ContextStore::Bytes bytes_;  // of the model
+  ContextStore::Bytes bytes_;  // the model's bytes, when the store holds it
   Metadata metadata_;
   bool has_metadata_ = false;
   std::set<std::string> external_;

@@ -13,10 +13,11 @@
 namespace epiphyte::core {
 namespace {
 
-// What shares slabs wastes at most as much as fits beside it, and a graph's small values cost few allocations.
+// Limits of sharing: a shared slab wastes at most as much as fits beside a value, and a graph's small values need few
+// allocations.
 constexpr uint64_t kLargestShared = uint64_t{1} << 20;
 constexpr uint64_t kSlabBytes = uint64_t{4} << 20;
-constexpr uint64_t kMostBytes = uint64_t{1} << 62;  // beyond it sizes would overflow when they are rounded
+constexpr uint64_t kMostBytes = uint64_t{1} << 62;  // larger sizes would overflow when they are rounded
 
 bool IsByPointer(EpHandleType type) { return type == EP_HANDLE_HOST_POINTER || type == EP_HANDLE_WIN32; }
 
@@ -44,8 +45,8 @@ struct DeviceAllocation::Slab {
 
   DeviceMemory* pool;
   EpBuffer* buffer;
-  uint64_t rooms = 0;  // that it is divided into; guarded by the memory's mutex, as is `kept`
-  uint64_t kept = 0;   // of them, by the pool
+  uint64_t rooms = 0;  // number of rooms that it is divided into; guarded by the memory's mutex, as is `kept`
+  uint64_t kept = 0;   // number of rooms that the pool keeps
 };
 
 // --- account
@@ -134,7 +135,7 @@ void DeviceMemory::CallDevice(const char* function, Call&& call) {
   }
 }
 
-// Steps of an eighth of a power of two: at most an eighth is wasted, and few sizes share nothing.
+// Size classes are an eighth of a power of two apart: at most an eighth is wasted, and few sizes can't share.
 uint64_t DeviceMemory::SizeClass(uint64_t bytes) const {
   const uint64_t needed = std::max<uint64_t>(bytes, 1);
   const uint64_t step = std::max(std::bit_floor(needed) / 8, alignment_);
@@ -170,7 +171,7 @@ std::shared_ptr<DeviceAllocation> DeviceMemory::Take(uint64_t bytes, const std::
     if (account) account->Give(room);
     throw;
   }
-  // From here on the piece gives all of it back.
+  // From here on the allocation gives all of it back.
   piece->is_owner_ = true;
   piece->slab_ = std::move(kept.slab);
   piece->room_ = room;
@@ -186,7 +187,7 @@ void DeviceMemory::CountValue(uint64_t bytes) {
   use_.value_bytes += bytes;
 }
 
-// The device gets it back, at the latest with the rest of its slab.
+// The device gets the memory back, at the latest with the rest of its slab.
 void DeviceMemory::Drop(Kept room) noexcept {
   if (!room.slab) return FreeBuffer(room.buffer);
   const std::lock_guard lock(mutex_);
@@ -206,7 +207,7 @@ DeviceMemory::Kept DeviceMemory::TakeKept(uint64_t room) {
 
 DeviceMemory::Kept DeviceMemory::NewRoom(uint64_t room, std::string_view what) {
   if (SharesSlabs(room)) {
-    // Where there is no memory for a whole slab, there may be for this one value.
+    // If there is no memory for a whole slab, there may be for this one value.
     Kept first = NewSlab(room);
     if (first.buffer != nullptr) return first;
   }
@@ -304,7 +305,7 @@ void DeviceMemory::FreeBuffer(EpBuffer* buffer) noexcept {
 void DeviceMemory::FreeAll(std::vector<Kept> rooms) noexcept {
   for (Kept& kept : rooms) {
     if (!kept.slab) FreeBuffer(kept.buffer);
-    kept.slab = nullptr;  // the last one frees the slab
+    kept.slab = nullptr;  // the last reference frees the slab
   }
 }
 
@@ -320,14 +321,14 @@ void DeviceMemory::GiveBack(DeviceAllocation& piece) noexcept {
         use_.kept_bytes += piece.room_;
         return;
       } catch (...) {
-        // No memory to remember it by.
+        // No memory is left to keep the room in the pool; Drop returns it to the device.
       }
     }
   }
   Drop(std::move(room));
 }
 
-// --- memory from elsewhere
+// --- imported and adopted memory
 
 void DeviceMemory::CheckHandleType(EpHandleType type, uint32_t possible, const char* verb) const {
   if (std::has_single_bit(type) && (type & possible) != 0) return;
@@ -373,7 +374,7 @@ std::shared_ptr<DeviceAllocation> DeviceMemory::Adopt(EpBuffer* buffer, uint64_t
          offset, size, Title(),
          (flags_ & EP_MEMORY_WHOLE) != 0 ? "0" : fmt::format("a multiple of {} below its size", alignment_));
   }
-  // Everything that can fail comes before the buffer is the host's: what is refused stays the plugin's.
+  // Everything that can fail happens before the host owns the buffer: a refused buffer stays the plugin's.
   std::shared_ptr<DeviceAllocation> piece(new DeviceAllocation(shared_from_this(), buffer, offset, size - offset));
   if (!OwnedHandles::Buffers().Add(plugin().descriptor, buffer)) {
     Fail(StatusCode::kInvalidArgument, "the buffer is the host's already; each is adopted once, until Free");
@@ -439,7 +440,7 @@ void* DeviceMemory::MapBuffer(EpBuffer* buffer) {
   return data;
 }
 
-// --- all of it
+// --- all memory
 
 DeviceMemory::Use DeviceMemory::use() const {
   Use now;

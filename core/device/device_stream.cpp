@@ -11,7 +11,7 @@
 namespace epiphyte::core {
 namespace {
 
-// What fails is logged.
+// Runs `body` and returns whether it succeeded; an error is logged.
 template <typename Body>
 bool Succeeds(LogLevel level, const std::string& device, Body&& body) noexcept {
   try {
@@ -22,7 +22,7 @@ bool Succeeds(LogLevel level, const std::string& device, Body&& body) noexcept {
       Log(level, "device", "device '{}', waiting for what was submitted: {}", device, ReasonOf(error));
     }
   } catch (...) {
-    // No memory for the line.
+    // There is no memory for the log line.
   }
   return false;
 }
@@ -55,7 +55,7 @@ DeviceStream::~DeviceStream() {
   CallRelease(device_.plugin(), "DestroyStream", [&] { device_.api().DestroyStream(stream_); });
 }
 
-// `call` gives a status.
+// `call` returns a status.
 template <typename Call>
 void DeviceStream::Checked(const char* function, Call&& call) {
   if (failed()) {
@@ -88,7 +88,7 @@ void DeviceStream::Copy(std::span<const EpCopy> copies) {
     copies = not_empty;
   }
   if (copies.empty()) return;
-  unsignalled_ = true;  // also when it fails: what a plugin has begun in spite of it is to be waited for
+  unsignalled_ = true;  // also after a failure: work that the plugin has begun nevertheless must be waited for
   Checked("Copy", [&] { return device_.api().Copy(stream_, copies.data(), copies.size()); });
 }
 
@@ -127,13 +127,14 @@ void DeviceStream::Synchronize(uint64_t point) {
   }
 }
 
-// A stream whose work has failed answers Signal and Synchronize with that, and then nothing is under way. What only the
-// host has found fault with goes on and can be waited for.
+// A stream with failed work returns that failure from Signal and Synchronize, and then nothing is under way. If only
+// the host found a fault, the submitted work goes on and can be waited for.
 void DeviceStream::Drain() noexcept {
   const LoadedPlugin& plugin = device_.plugin();
-  if (!plugin.IsUsableHere()) return;  // what is under way is the parent's
+  if (!plugin.IsUsableHere()) return;  // submitted work is the parent's
   if (!failed() && Succeeds(LogLevel::kWarning, device_.name(), [&] { Synchronize(Signal()); })) return;
-  // Whoever submitted has heard of the failure, which is all that a stream without a defect says now.
+  // The submitter knows of the failure already, and a stream without a defect reports nothing else now. So these errors
+  // are logged at debug level only.
   uint64_t point = 0;
   if (has_true_points_) {
     Succeeds(LogLevel::kDebug, device_.name(), [&] {

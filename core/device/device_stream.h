@@ -4,9 +4,9 @@
 //   stream.Copy(copies);
 //   stream.Synchronize(stream.Signal());
 //
-// Belongs to one thread at a time, but for Synchronize. What fails throws and fails the stream for good: later calls
-// throw at once, with the same code. DEVICE_RESET tells the device, whose pools then forget what they keep. Destroying
-// one waits for nothing: whoever submitted has synchronized or drained it before.
+// Belongs to one thread at a time, except for Synchronize. An error throws and fails the stream for good: later calls
+// throw at once, with the same code. After DEVICE_RESET the device is told, and its pools forget the memory they keep.
+// The destructor waits for nothing: the submitter must have synchronized or drained the stream before.
 #pragma once
 
 #include <atomic>
@@ -27,21 +27,21 @@ class DeviceStream {
 
   PluginDevice& device() const { return device_; }
   EpStream* handle() const { return stream_; }
-  // A submission, by Copy or by a kernel, that no Signal has followed.
+  // Whether a submission, by Copy or by a kernel, has had no Signal since.
   bool has_unsignalled() const { return unsignalled_; }
   void NoteSubmission() { unsignalled_ = true; }
-  // Of no more use, but to be drained.
+  // Whether the stream has failed: it can only be drained.
   bool failed() const { return failure_.load(std::memory_order_acquire) != StatusCode::kOk; }
 
-  // Leaves out copies of no bytes. None: nothing is submitted.
+  // Submits the copies, without those of 0 bytes. Submits nothing when none is left.
   void Copy(std::span<const EpCopy> copies);
-  // The point behind all that was submitted: a new one if there was something since the last, 0 when there never was.
-  // Throws EP_FAIL when the plugin's points don't grow.
+  // Returns the point after everything submitted: a new one if there was a submission since the last, 0 if there never
+  // was one. Throws EP_FAIL when the plugin's points don't grow.
   uint64_t Signal();
-  void WaitFor(const DeviceStream& other, uint64_t point);  // of the same plugin
+  void WaitFor(const DeviceStream& other, uint64_t point);  // `other` is a stream of the same plugin
   void Synchronize(uint64_t point);
-  // Waits until nothing that was submitted is under way. A failed stream, too: one call that the plugin refused says
-  // nothing of what it took before. What goes wrong is logged.
+  // Waits until no submitted work is under way. Also needed for a failed stream: one call that the plugin refused says
+  // nothing about the calls it accepted before. Errors are logged.
   void Drain() noexcept;
 
  private:
@@ -54,8 +54,8 @@ class DeviceStream {
   uint64_t last_point_ = 0;
   std::atomic<uint64_t> reached_{0};
   bool unsignalled_ = false;
-  bool has_true_points_ = true;                       // as far as was seen
-  std::atomic<StatusCode> failure_{StatusCode::kOk};  // the first one
+  bool has_true_points_ = true;                       // false after the plugin gave a point that goes back
+  std::atomic<StatusCode> failure_{StatusCode::kOk};  // the first failure
 };
 
 }  // namespace epiphyte::core

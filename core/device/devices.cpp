@@ -40,7 +40,7 @@ PluginDevice* Devices::Find(const LoadedPlugin& plugin, uint32_t device) {
   const auto found = devices_.find({&plugin, device});
   if (found != devices_.end()) return found->second.get();
   const EpDeviceApi* const api = ApiOf(plugin);
-  // What is only compiled for isn't there.
+  // A compile-only device isn't present.
   if (api == nullptr || !IsPresent(plugin, device)) return nullptr;
   if (device >= std::max<size_t>(1, plugin.devices.size())) {
     Fail(StatusCode::kInvalidArgument, "provider '{}' has no device {}, counting begins at 0", plugin.name, device);

@@ -1,5 +1,5 @@
-// Devices: the devices with memory of their own that the plugins of an environment have. Pools are the environment's,
-// so that values outlive the session that made them and sessions can read each other's.
+// Devices: the devices with memory of their own that the plugins of an environment have. Pools belong to the
+// environment: values outlive the session that made them, and sessions can read each other's values.
 //
 //   PluginDevice* device = environment.devices().Find(plugin, 0);   // null: the plugin has no ep.device
 //   device->memories()[0]->Take(…);
@@ -24,7 +24,7 @@ namespace epiphyte::core {
 // One device of a plugin. Lives as long as the environment.
 class PluginDevice {
  public:
-  // Throws EP_FAIL when what the plugin says of its memories can't be.
+  // Throws EP_FAIL when the plugin's description of its memories is impossible.
   PluginDevice(const LoadedPlugin& plugin, const EpDeviceApi& api, uint32_t index, std::weak_ptr<void> keep_alive);
   PluginDevice(const PluginDevice&) = delete;
   PluginDevice& operator=(const PluginDevice&) = delete;
@@ -34,9 +34,9 @@ class PluginDevice {
   uint32_t index() const { return index_; }
   const std::string& name() const { return name_; }
   const std::vector<std::shared_ptr<DeviceMemory>>& memories() const { return memories_; }
-  // What values go to when nothing else is asked for: the first local one, else the first.
+  // Default memory of values: the first local one, else the first.
   const std::shared_ptr<DeviceMemory>& main_memory() const;
-  // After DEVICE_RESET: what its pools keep is freed, and what they gave is never used again.
+  // Called after DEVICE_RESET: frees the memory that its pools keep; memory of existing values is never used again.
   void Lose();
 
  private:
@@ -49,13 +49,13 @@ class PluginDevice {
 
 class Devices {
  public:
-  // The plugin's table; null when it has none. Throws EP_FAIL for one that lacks a function that is not optional.
+  // The plugin's table; null when it has none. Throws EP_FAIL for a table that lacks a required function.
   static const EpDeviceApi* ApiOf(const LoadedPlugin& plugin);
 
-  // `keep_alive`: what values in device memory keep, so that their plugin stays initialized; may be empty.
+  // `keep_alive`: kept by values in device memory so that their plugin stays initialized; may be empty.
   explicit Devices(std::weak_ptr<void> keep_alive = {}) : keep_alive_(std::move(keep_alive)) {}
   void SetKeepAlive(std::weak_ptr<void> keep_alive);
-  // Null when the plugin has no memory of its own.
+  // Returns null when the plugin has no memory of its own.
   PluginDevice* Find(const LoadedPlugin& plugin, uint32_t device);
 
  private:

@@ -8,10 +8,10 @@
 namespace epiphyte::core {
 namespace {
 
-// One end of a copy: host memory at `data`, or a buffer that only its plugin reaches.
+// One end of a copy: host memory at `data`, or a buffer that only its plugin can reach.
 struct End {
-  DeviceAllocation* piece = nullptr;  // null: the host's from the start
-  char* data = nullptr;               // null: no host address
+  DeviceAllocation* piece = nullptr;  // null: the memory was the host's from the start
+  char* data = nullptr;               // null: it has no host address
 };
 
 End EndOf(const Value& value) {
@@ -43,7 +43,7 @@ EpCopyEnd ToAbi(const End& end, bool as_buffer) {
   return {end.piece->buffer(), nullptr, end.piece->offset()};
 }
 
-// `at` is a piece of the device that does it, at one end or the other.
+// Copies on the device of `at`, which is one of the two ends.
 void CopyOn(const DeviceAllocation& at, const End& from, const End& to, uint64_t bytes, Devices& devices) {
   const auto is_its = [&](const End& end) { return end.piece != nullptr && &PluginOf(*end.piece) == &PluginOf(at); };
   const EpCopy copy{ToAbi(from, is_its(from)), ToAbi(to, is_its(to)), bytes};

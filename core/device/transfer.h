@@ -1,5 +1,5 @@
-// Transfer: tensors from host memory into a device's and back, when no run does it. Each blocks until the data is
-// there.
+// Transfer: copies tensors between host and device memory outside of runs. Each function blocks until the data has
+// arrived.
 #pragma once
 
 #include <memory>
@@ -11,15 +11,15 @@
 
 namespace epiphyte::core {
 
-// The piece of a value that is on a device; null for one in host memory.
+// Allocation of a value that is on a device; null for a value in host memory.
 DeviceAllocation* PieceOf(const Value& value);
-// The value itself when it is in host memory already.
+// Copies to host memory; returns the value itself when it is there already.
 ValuePtr ToHost(const ValuePtr& value, Devices& devices, MemoryBudget* budget = nullptr);
-// A copy of `value`, which is a tensor of numbers anywhere.
+// Copies `value`, a tensor of numbers in any memory, to `memory`.
 ValuePtr ToDevice(const Value& value, DeviceMemory& memory, Devices& devices,
                   const std::shared_ptr<DeviceAccount>& account, std::string_view what);
-// Both tensors of numbers of one size in bytes, each anywhere, also on devices of two plugins: then through host
-// memory.
+// Copies between tensors of numbers with equal sizes in bytes, in any memory. Between devices of two plugins the copy
+// goes through host memory.
 void CopyValue(const Value& from, Value& to, Devices& devices);
 
 }  // namespace epiphyte::core

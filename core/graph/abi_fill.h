@@ -1,14 +1,14 @@
-// The rule of struct_size, for every struct of the C ABI that the host fills or reads.
+// Implements the rule of struct_size for every struct of the C ABI that the host fills or reads.
 //
-// Filling: the plugin says in struct_size how much room there is; as much of the struct as fits is copied, and
-// struct_size is lowered to that, so that the plugin sees how far it was filled. Less room than the struct had when its
-// function came into the ABI is INVALID_ARGUMENT.
+// Filling: the plugin states in struct_size how much room it has. The host copies as much of the struct as fits and
+// sets struct_size to the number of bytes filled. Less room than the struct had when its function entered the ABI is
+// INVALID_ARGUMENT.
 //
 //   EpGraphInfo full{};
 //   …
 //   FillAbi(full, info);
 //
-// Reading: a plugin's struct reaches at least as far as it did then, and what is reserved in it is zero.
+// Reading: a plugin's struct is at least as large as it was when it entered the ABI, and its reserved fields are zero.
 //
 //   RequireAbi(*claim);
 #pragma once
@@ -27,7 +27,7 @@
 
 namespace epiphyte::core {
 
-// What a struct is called, and how large it was when it came into the ABI.
+// Name of a struct, and its size when it entered the ABI.
 template <typename T>
 struct AbiStruct;
 #define EPIPHYTE_ABI_STRUCT(type, last_field)                               \
@@ -57,10 +57,10 @@ EPIPHYTE_ABI_STRUCT(EpOptionInfo, reserved)
 EPIPHYTE_ABI_STRUCT(EpOptionsApi, GetOptions)
 #undef EPIPHYTE_ABI_STRUCT
 
-// What is wrong with a plugin's struct, "" when nothing is.
+// Describes the error in a plugin's struct; "" when there is none.
 template <typename T>
 std::string AbiProblem(const T& given) {
-  // No table of functions is this large: such a size is a value that nobody set.
+  // No table of functions is this large. A larger struct_size means that the field was never set.
   constexpr uint32_t kMostBytes = 64 * 1024;
   using Known = AbiStruct<T>;
   if (given.struct_size < Known::kLeastSize) {
@@ -80,7 +80,7 @@ std::string AbiProblem(const T& given) {
   return {};
 }
 
-// Throws INVALID_ARGUMENT with what AbiProblem says.
+// Throws INVALID_ARGUMENT with the text of AbiProblem.
 template <typename T>
 void RequireAbi(const T& given) {
   if (std::string problem = AbiProblem(given); !problem.empty()) throw Error(StatusCode::kInvalidArgument, problem);

@@ -1,4 +1,4 @@
-// Attribute: a named constant of a node. Which fields mean something follows from type().
+// Attribute: a named constant of a node. type() determines which fields are valid.
 #pragma once
 
 #include <cstdint>
@@ -46,20 +46,20 @@ class Attribute {
   static Attribute Strings(std::string name, std::vector<std::string> values);
   static Attribute Tensors(std::string name, std::vector<ConstantPtr> values);
   static Attribute Subgraphs(std::string name, std::vector<std::unique_ptr<Graph>> values);
-  // Pairs {values, indices}; `list` tells SPARSE_TENSORS from SPARSE_TENSOR.
+  // Pairs {values, indices}. `list` selects SPARSE_TENSORS instead of SPARSE_TENSOR.
   static Attribute Sparse(std::string name, std::vector<ConstantPtr> pairs, bool list);
   static Attribute Types(std::string name, std::vector<TypePtr> values, bool list);
 
   Attribute(Attribute&&) noexcept;
   Attribute& operator=(Attribute&&) noexcept;
   ~Attribute();
-  // Deep: nested graphs are cloned as Graph::Clone does it with `outer`, constants are shared.
+  // Deep copy: nested graphs are cloned like Graph::Clone with `outer`, constants are shared.
   Attribute Clone(const std::function<ValueDef*(ValueDef*)>& outer = {}) const;
 
   const std::string& name() const { return name_; }
   AttributeType type() const { return type_; }
 
-  // Single values; the list forms hold exactly one element then.
+  // Single values. The corresponding list then holds exactly one element.
   float f() const { return floats_.at(0); }
   int64_t i() const { return ints_.at(0); }
   const std::string& s() const { return strings_.at(0); }
@@ -73,7 +73,7 @@ class Attribute {
   const std::vector<std::unique_ptr<Graph>>& graphs() const { return graphs_; }
   const std::vector<TypePtr>& types() const { return types_; }
 
-  // The arrays that the C ABI hands out; built by the constructors.
+  // Hands out arrays that the constructors built for the C ABI.
   void FillAbi(EpAttributeInfo* info) const;
 
  private:

@@ -9,7 +9,7 @@ namespace epiphyte::core {
 
 namespace {
 
-// Shapes that grow a little from run to run find the memory of the run before.
+// Rounds up, so that shapes that grow a little from run to run can reuse the memory of the previous run.
 uint64_t CapacityFor(uint64_t bytes) {
   const uint64_t step = std::bit_floor(bytes) / 8;
   if (step == 0 || bytes > std::numeric_limits<uint64_t>::max() - step) return bytes;
@@ -26,7 +26,7 @@ BlockCache::Block BlockCache::Take(uint64_t bytes) {
   Block block{nullptr, CapacityFor(bytes)};
   {
     const std::lock_guard lock(mutex_);
-    // The one given back last is the likeliest to be in the CPU's caches.
+    // The block that was returned last is most likely in the CPU's caches.
     for (size_t i = count_; i-- > 0 && block.memory == nullptr;)
       if (kept_[i].capacity == block.capacity) block = Remove(i);
     if (block.memory != nullptr) {

@@ -1,6 +1,6 @@
-// BlockCache: memory of the values that the runs of a session made, kept for its next runs. A run that leaves many
-// tensors (a decoder's keys and values) would otherwise have the system's pages, zeroed, anew every time: allocators
-// give back what is freed at their end.
+// BlockCache: keeps memory of values that a session's runs made, for reuse by its next runs. Without it, a run that
+// leaves many tensors (a decoder's keys and values) would get zeroed pages from the system every time, because
+// allocators return freed memory at the end of their heap.
 //
 //   const auto cache = std::make_shared<BlockCache>();             // of a session
 //   BlockCache::Block block = cache->Take(bytes);                  // its memory is null where there is none
@@ -17,7 +17,7 @@ namespace epiphyte::core {
 // [any thread]
 class BlockCache {
  public:
-  // Smaller ones are the allocator's business, which is fast at them.
+  // Smallest cached block in bytes. The allocator handles smaller ones fast.
   static constexpr uint64_t kWorthIt = uint64_t{16} << 10;
 
   struct Block {
@@ -31,7 +31,8 @@ class BlockCache {
   ~BlockCache();
 
   Block Take(uint64_t bytes);
-  // One that Take gave. It is kept, unless more than all that were ever taken at once, or than kMost, would be.
+  // Returns a block that Take gave. The cache keeps it, unless the cache would then hold more than was ever taken at
+  // once, or more than kMost.
   void Give(Block block) noexcept;
 
   uint64_t kept_bytes() const;
@@ -40,12 +41,12 @@ class BlockCache {
   static constexpr uint64_t kMost = uint64_t{64} << 20;
   static constexpr size_t kMostBlocks = 128;
 
-  // The mutex is held.
+  // The caller holds the mutex.
   void Count(uint64_t capacity);
   Block Remove(size_t index) noexcept;
 
   mutable std::mutex mutex_;
-  std::array<Block, kMostBlocks> kept_;  // the oldest first
+  std::array<Block, kMostBlocks> kept_;  // oldest first
   size_t count_ = 0;
   uint64_t kept_bytes_ = 0;
   uint64_t taken_ = 0, most_taken_ = 0;

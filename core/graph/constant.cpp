@@ -19,16 +19,15 @@ namespace {
 // A cache line, so that kernels may use aligned vector loads on weights.
 constexpr std::align_val_t kAlignment{64};
 
-// From here on in pages of their own, which the system has back as soon as the constant is gone: transforms and
-// compilers free most of a model's weights, and the heap would keep that memory.
+// Constants of at least this many bytes get their own pages, which the system gets back as soon as the constant is
+// freed. Transforms and compilers free most of a model's weights, and the heap would keep that memory.
 constexpr uint64_t kOwnPages = uint64_t{128} << 10;
 
 std::shared_ptr<void> AllocateAligned(uint64_t bytes) {
 #if defined(__linux__)
   if (bytes >= kOwnPages) {
-    // All of it is written at once: pages come together, not one at each first touch.
-    void* const pages =
-        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    // All pages are written at once, so they are mapped together instead of one at each first touch.
+    void* const pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (pages == MAP_FAILED) throw std::bad_alloc();
     return {pages, [bytes](void* memory) { munmap(memory, bytes); }};
   }
@@ -37,7 +36,7 @@ std::shared_ptr<void> AllocateAligned(uint64_t bytes) {
 }
 
 bool IsAligned(const void* data, DataType type) {
-  // Complex numbers are pairs, aligned as their parts.
+  // Complex numbers are pairs of numbers and aligned like these.
   const uint32_t bytes = DataTypeBits(type) / 8;
   const uint32_t alignment = bytes == 0 ? 1 : bytes > 8 ? 8 : bytes;
   return reinterpret_cast<uintptr_t>(data) % alignment == 0;
@@ -49,7 +48,8 @@ std::shared_ptr<void> CopyOf(const void* data, uint64_t bytes) {
   return memory;
 }
 
-// The same of what may be in a file, whose pages go from memory while it is copied: a large table would be there twice.
+// Like CopyOf, for data that may be in a mapped file. Its pages are released during the copy; otherwise a large table
+// would be in memory twice.
 std::shared_ptr<void> MoveOutOf(const void* data, uint64_t bytes) {
   if (bytes < kOwnPages) return CopyOf(data, bytes);
   constexpr uint64_t kPiece = uint64_t{4} << 20;
@@ -63,7 +63,7 @@ std::shared_ptr<void> MoveOutOf(const void* data, uint64_t bytes) {
   return memory;
 }
 
-// Of all constants: copies are few and rare.
+// One mutex for all constants, because copies are few and rare.
 std::mutex& CopyMutex() {
   static std::mutex mutex;
   return mutex;
@@ -120,7 +120,7 @@ ConstantPtr Constant::Copy(DataType type, std::vector<int64_t> dims, const void*
 
 ConstantPtr Constant::ViewOfAnyAlignment(DataType type, std::vector<int64_t> dims, const void* data, uint64_t bytes,
                                          std::shared_ptr<const void> owner) {
-  // A small one costs less as a copy than as something to look at each time.
+  // In bytes. Copying a small constant costs less than checking it at each access.
   constexpr uint64_t kSmall = 4096;
   if (type != DataType::kString && !IsAligned(data, type)) {
     if (bytes < kSmall) return Copy(type, std::move(dims), data, bytes);

@@ -1,4 +1,4 @@
-// EPContext nodes: what tells them from others, and their attributes.
+// EPContext nodes: how they are recognized, and their attributes.
 #pragma once
 
 #include <algorithm>
@@ -18,10 +18,10 @@ namespace epiphyte::core {
 inline constexpr std::string_view kContextOp = "EPContext";
 inline constexpr std::string_view kContextDomain = "com.microsoft";
 
-// Further string attributes, which are the plugin's own, in the node's order.
+// Additional string attributes that the plugin defines, in the node's order.
 using ContextExtras = std::vector<std::pair<std::string, std::string>>;
 
-// Whether the operator's schema has an attribute of that name.
+// Whether the schema of EPContext has an attribute with this name.
 inline bool IsContextAttribute(std::string_view name) {
   constexpr std::array<std::string_view, 10> kNames = {
       "main_context",          "ep_cache_context", "embed_mode", "ep_sdk_version", "onnx_model_filename",
@@ -31,8 +31,9 @@ inline bool IsContextAttribute(std::string_view name) {
 
 inline bool IsContextNode(const Node& node) { return node.Is(kContextOp, kContextDomain); }
 
-// Such a node, or one with such a node in its nested graphs. They are loaded, not compiled, and may hold the data of
-// others: what holds one stays with the core, and stays whole.
+// True for an EPContext node, and for a node with an EPContext node in its nested graphs. EPContext nodes are loaded,
+// not compiled, and may hold the payload of other nodes. A node that contains one therefore stays with the core, and
+// stays whole.
 inline bool HoldsContextNode(const Node& node) {
   if (IsContextNode(node)) return true;
   for (const Graph* body : node.subgraphs()) {
@@ -48,18 +49,19 @@ struct ContextBlob {
   const void* data = nullptr;
   uint64_t size = 0;
   std::shared_ptr<const void> owner;
-  std::shared_ptr<const MappedFile> file = nullptr;  // whose bytes these are; null: in the model, or of an application
+  std::shared_ptr<const MappedFile> file =
+      nullptr;  // file of these bytes; null: the model's or the application's memory
 };
 
-// The attributes of an EPContext node, with the schema's defaults. The one struct for them: who makes, writes, reads,
-// judges or loads such a node adds what is his.
+// The attributes of an EPContext node, with the schema's defaults. All code that makes, writes, reads, checks or loads
+// such nodes uses this struct and adds its own fields.
 struct ContextAttributes {
   int64_t main_context = 1;
   int64_t embed_mode = 1;
   std::string ep_cache_context;  // a path; for embed_mode 1 look at `embedded`
   ContextBlob embedded;          // embed_mode 1: the bytes, viewed in the model
   std::string source;
-  std::string partition_name;  // as read: where the attribute is left out, the node's name
+  std::string partition_name;  // when read: the node's name if the attribute is absent
   std::string ep_sdk_version;
   std::string hardware_architecture;
   std::string notes;
@@ -68,7 +70,7 @@ struct ContextAttributes {
   ContextExtras extras;
 
   bool IsFile() const { return embed_mode == 0; }
-  // The node carries a payload or names a file: it needs no other's.
+  // The node carries a payload or names its binary, so it doesn't depend on the payload of another node.
   bool HasPayload() const { return IsFile() ? !ep_cache_context.empty() : main_context == 1; }
 };
 

@@ -1,5 +1,5 @@
-// DeviceStorage: the piece of a device's memory that a tensor is in. Whoever makes it knows how it is freed; a value
-// keeps it, and tells plugins where it is.
+// DeviceStorage: the part of a device's memory that holds a tensor. The derived class knows how to free it. A value
+// owns the object and tells plugins the location.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ class DeviceStorage {
   EpBuffer* buffer() const { return buffer_; }  // not null
   uint64_t offset() const { return offset_; }
   uint64_t size() const { return size_; }
-  uint32_t device() const { return device_; }  // of the plugin
-  uint32_t memory() const { return memory_; }  // of the device
+  uint32_t device() const { return device_; }  // index among the plugin's devices
+  uint32_t memory() const { return memory_; }  // index among the device's memories
 
  protected:
   DeviceStorage(EpBuffer* buffer, uint64_t offset, uint64_t size, uint32_t device, uint32_t memory)

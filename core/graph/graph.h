@@ -35,7 +35,8 @@ namespace epiphyte::core {
 class Graph;
 class Node;
 
-// Which provider a node was given to: an index into the session's provider list.
+// `Node::provider` is the provider that the node is assigned to: an index into the session's provider list, or
+// kUnplaced.
 inline constexpr int32_t kUnplaced = -1;
 
 class ValueDef {
@@ -44,8 +45,8 @@ class ValueDef {
   const std::string& name() const { return name_; }
   const TypePtr& type() const { return type_; }
   void set_type(TypePtr type) { type_ = std::move(type); }
-  // What inference alone says of an output of the model: type() may hold more, which the model declares and nothing
-  // proves. Null for other values, and where inference says nothing.
+  // The type of a model output according to inference alone; type() may contain more, which the model declares without
+  // proof. Null for other values, and when inference knows nothing.
   const TypePtr& inferred_type() const { return inferred_type_; }
   void set_inferred_type(TypePtr type) { inferred_type_ = std::move(type); }
   Graph& graph() const { return *graph_; }
@@ -59,12 +60,12 @@ class ValueDef {
   bool IsConstant() const { return constant_ != nullptr; }
   const ConstantPtr& constant() const { return constant_; }
   bool IsInput() const { return is_input_; }
-  // The data of an overridable initializer: an input that a run need not give. It is no constant. Null for other
+  // The data of an overridable initializer, which is an input that a run may omit. It is no constant. Null for other
   // values.
   const ConstantPtr& default_value() const { return default_value_; }
   bool IsOutput() const { return output_uses_ > 0; }
   bool IsOuterScope() const { return outer_ != nullptr; }
-  // The value of the enclosing graph that this one stands for.
+  // The value of the enclosing graph that this value stands for; null for other values.
   ValueDef* outer() const { return outer_; }
   // The data of a constant, also when this value stands for a constant of an enclosing graph; null otherwise.
   const ConstantPtr& ResolvedConstant() const;
@@ -117,7 +118,7 @@ class Node {
   float FloatAttribute(std::string_view name, float fallback) const;
   // Empty string when absent.
   std::string StringAttribute(std::string_view name, std::string_view fallback = "") const;
-  // Replaces one of the same name.
+  // Replaces an attribute with the same name.
   void SetAttribute(Attribute attribute);
   void RemoveAttribute(std::string_view name);
   // Bodies, in attribute order; owned by the attributes.
@@ -160,7 +161,7 @@ class Graph {
 
   // --- values. Names are unique in a graph: adding one twice throws INVALID_GRAPH. An empty name gets a fresh one.
   ValueDef* AddInput(std::string name, TypePtr type);
-  // An input that has the data of `constant` in a run that doesn't give it.
+  // Adds an input with a default: runs that omit it use the data of `constant`.
   ValueDef* AddOverridable(std::string name, ConstantPtr constant);
   ValueDef* AddConstant(std::string name, ConstantPtr constant);
   ValueDef* AddValue(std::string name, TypePtr type = nullptr);
@@ -168,11 +169,11 @@ class Graph {
   // implicit input.
   ValueDef* AddOuterScope(ValueDef* outer);
   ValueDef* FindValue(std::string_view name) const;
-  // A name derived from `stem` that no value of this graph or of an enclosing one has; `stem` itself when it is free.
+  // A name derived from `stem` that no value of this graph or an enclosing one has. `stem` itself when it is free.
   std::string FreshName(std::string_view stem) const;
-  // Makes a value without producer constant.
+  // Turns a value without producer into a constant.
   void SetConstant(ValueDef* value, ConstantPtr constant);
-  // Removes a value that nothing produces, uses or returns and that is no input.
+  // Removes a value that has no producer and no uses and is neither input nor output.
   void RemoveValue(ValueDef* value);
   // In id order; an entry may be null after removals until Finalize().
   std::span<const std::unique_ptr<ValueDef>> values() const { return values_; }
@@ -203,31 +204,32 @@ class Graph {
   size_t node_count() const { return node_count_; }
 
   // --- order
-  // Nodes in a deterministic topological order: insertion order where that is one (linear), else Kahn with ties in
-  // insertion order. Throws INVALID_GRAPH naming a node on a cycle.
+  // Nodes in a deterministic topological order. It is the insertion order if that is topological (checked in linear
+  // time); otherwise Kahn's algorithm, with ties in insertion order. Throws INVALID_GRAPH and names a node on a cycle.
   std::vector<Node*> TopologicalOrder() const;
-  // Drops holes, values that nothing refers to any more (constants and inputs stay) and unused stand-ins; sorts the
-  // nodes topologically, renumbers ids, and builds the pointer arrays for the C ABI, in nested graphs too. Call after
+  // Removes null entries, unreferenced values (constants and inputs stay) and unused stand-ins. Sorts the nodes
+  // topologically, renumbers ids, and builds the pointer arrays for the C ABI, in nested graphs too. Call it after
   // changing a graph and before handing it to a plugin.
   void Finalize();
 
   // --- copies
-  // Deep copy; constants are shared. Outer-scope values of a nested graph's copy stand for the same outer values;
-  // with `outer`, for what it returns for them.
+  // Deep copy; constants are shared. In a copy of a nested graph, outer-scope values stand for the same outer values,
+  // or for the values to which `outer` maps these.
   using OuterMap = std::function<ValueDef*(ValueDef*)>;
   std::unique_ptr<Graph> Clone(const OuterMap& outer = {}) const;
-  // A graph of its own that computes what `nodes` (of this graph, closed under convexity) compute. Its inputs are the
-  // values they read and do not make, its outputs the values others need, both in a deterministic order; constants
-  // they read, of enclosing graphs too, become its constants (shared). Other outer-scope values become plain inputs.
-  // `boundary` receives the values of this graph that correspond to inputs and outputs.
+  // Returns a separate graph that computes what `nodes` compute. `nodes` belong to this graph and are closed under
+  // convexity. Inputs of the new graph are the values that `nodes` read but don't produce; outputs are the values that
+  // other nodes or the graph's outputs need. Both are in a deterministic order. Constants that `nodes` read, also of
+  // enclosing graphs, become its constants (shared). Other outer-scope values become plain inputs. `boundary` receives
+  // the values of this graph that correspond to the new inputs and outputs.
   struct Boundary {
     std::vector<ValueDef*> inputs;
     std::vector<ValueDef*> outputs;
   };
   std::unique_ptr<Graph> Extract(std::span<Node* const> nodes, std::string name, Boundary* boundary) const;
-  // As Extract, but moves the nodes, the values between them and the constants that only they use out of this graph, so
-  // that taking a graph apart costs no memory. Nodes keep their addresses and lose their `provider`; values on the
-  // boundary stay, those that the nodes made without a producer.
+  // Like Extract, but moves the nodes, the values between them and the constants that only they use out of this graph,
+  // so that splitting a graph costs no memory. Nodes keep their addresses and lose their `provider`. Values on the
+  // boundary stay in this graph; those that the nodes produced have no producer.
   std::unique_ptr<Graph> Detach(std::span<Node* const> nodes, std::string name, Boundary* boundary);
 
   void FillAbi(EpGraphInfo* info) const;
@@ -240,13 +242,13 @@ class Graph {
   const std::string* Intern(std::string_view text);
   void CheckMember(const ValueDef* value) const;
 
-  // A slot is an input's index, with kImplicitSlot added for implicit inputs. Each use knows its place among the
-  // value's consumers and the other way round, so that adding and removing one takes constant time.
+  // A slot is an input's index, plus kImplicitSlot for implicit inputs. Each use stores its position among the value's
+  // consumers and vice versa, so that adding or removing a use takes constant time.
   static constexpr uint32_t kImplicitSlot = 1u << 31;
   static uint32_t& PositionOf(Node* node, uint32_t slot);
   static void AddUse(ValueDef* value, Node* node, uint32_t slot);
   static void RemoveUse(ValueDef* value, Node* node, uint32_t slot);
-  static uint32_t FindImplicitInput(const Node& node, const ValueDef* value);  // count of implicit inputs: none
+  static uint32_t FindImplicitInput(const Node& node, const ValueDef* value);  // count of implicit inputs: not found
   static void AddImplicitInput(Node* node, ValueDef* value);
   static void RemoveImplicitInput(Node* node, ValueDef* value);
   static bool HasStandIn(const Node& node, const ValueDef* value);
@@ -254,7 +256,7 @@ class Graph {
   static void ReplaceUse(Node* node, uint32_t slot, ValueDef* from, ValueDef* to);
   ValueDef* StandInFor(const ValueDef* outer) const;
 
-  // Nested graphs of an attribute: checks that they fit below this graph, takes them over, lets them go.
+  // Nested graphs of an attribute: these functions check that they fit below this graph, adopt them, and release them.
   void CheckSubgraphs(const Attribute& attribute) const;
   static void AdoptSubgraphs(Node* node, const Attribute& attribute);
   static void ReleaseSubgraphs(Node* node, const Attribute& attribute);
@@ -273,8 +275,8 @@ class Graph {
   std::unordered_map<std::string_view, ValueDef*> by_name_;  // keys view ValueDef::name_
   std::set<std::string, std::less<>> interned_;
   mutable uint64_t next_fresh_ = 1;
-  TypePtr last_constant_type_;  // constants come in rows of one type, which they then share
-  // For the C ABI, built by Finalize().
+  TypePtr last_constant_type_;  // shared by consecutive constants of one type
+  // Arrays for the C ABI, built by Finalize().
   std::vector<const EpNode*> abi_nodes_;
   std::vector<const EpValueDef*> abi_constants_;
   std::vector<const char*> opset_domains_;
@@ -291,12 +293,12 @@ inline const Node* FromAbi(const EpNode* node) { return reinterpret_cast<const N
 inline const ValueDef* FromAbi(const EpValueDef* value) { return reinterpret_cast<const ValueDef*>(value); }
 inline const Attribute* FromAbi(const EpAttribute* attribute) { return reinterpret_cast<const Attribute*>(attribute); }
 
-// Fill the C ABI's structs as far as info->struct_size reaches. Arrays of ValueDef* and Node* are handed out as they
-// are.
+// Fill the C ABI's structs as far as info->struct_size reaches. Arrays of ValueDef* and Node* are handed out without a
+// copy.
 void FillNodeInfo(const Node& node, EpNodeInfo* info);
 void FillValueDefInfo(const ValueDef& value, EpValueDefInfo* info);
 
-// A model: the top-level graph and what the file says about itself.
+// A model: the top-level graph and the file's metadata.
 struct Model {
   int64_t ir_version = 0;
   std::string producer_name;

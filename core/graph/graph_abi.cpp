@@ -1,11 +1,11 @@
-// Graph, Node and ValueDef as the C ABI shows them.
+// Graph, Node and ValueDef as the C ABI presents them.
 #include "core/graph/abi_fill.h"
 #include "core/graph/graph.h"
 
 namespace epiphyte::core {
 namespace {
 
-// Arrays of handles are the IR's own arrays: a handle is the object's address.
+// The IR's own arrays serve as arrays of handles, because a handle is the object's address.
 template <typename Handle, typename T>
 const Handle* const* Handles(const std::vector<T*>& objects) {
   return reinterpret_cast<const Handle* const*>(objects.data());

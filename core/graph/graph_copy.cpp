@@ -36,11 +36,11 @@ std::unique_ptr<Graph> Graph::Clone(const OuterMap& outer) const {
   copy->values_.reserve(values_.size());
   copy->by_name_.reserve(values_.size());
   std::vector<ValueDef*> copies(values_.size());
-  // Stand-ins first: they have the names of what they stand for, and with `outer` a value of this graph may have that
-  // name, too, which then gives way.
+  // Stand-ins come first, because they have the names of the outer values. With `outer`, a value of this graph may have
+  // the same name and is then renamed.
   for (const std::unique_ptr<ValueDef>& value : values_) {
     if (value == nullptr || value->outer_ == nullptr) continue;
-    // Two outer values may be mapped to the same one; both then share a stand-in.
+    // Two outer values may be mapped to the same value; both then share one stand-in.
     ValueDef* twin = copy->AddOuterScope(outer ? outer(value->outer_) : value->outer_);
     if (value->type_ != nullptr) twin->type_ = value->type_;
     copies[value->id_] = twin;

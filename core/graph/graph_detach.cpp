@@ -33,7 +33,7 @@ std::unique_ptr<Graph> Graph::Detach(std::span<Node* const> nodes, std::string n
   part->opsets_ = opsets_;
   std::vector<Node*> order(nodes.begin(), nodes.end());
   std::sort(order.begin(), order.end(), [](const Node* a, const Node* b) { return a->id_ < b->id_; });
-  // From here on "inside" is what belongs to `part`.
+  // From here on nodes that belong to `part` count as inside.
   for (Node* node : order) node->graph_ = part;
   const auto used_only_inside = [part](const ValueDef* value) {
     return !value->IsOutput() && std::all_of(value->consumers_.begin(), value->consumers_.end(),
@@ -57,7 +57,7 @@ std::unique_ptr<Graph> Graph::Detach(std::span<Node* const> nodes, std::string n
       node->outputs_[i] = twin;
       found.outputs.push_back(value);
       part_outputs.push_back(twin);
-      // Backwards: removing a use moves one from further back, which has been seen.
+      // Backwards, because removing a use moves a later entry, already visited, into its position.
       for (size_t k = value->consumers_.size(); k-- > 0;) {
         if (value->consumers_[k]->graph_ == part) ReplaceUse(value->consumers_[k], value->slots_[k], value, twin);
       }

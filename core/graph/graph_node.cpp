@@ -1,4 +1,4 @@
-// Node and ValueDef: attribute access, and constants seen through scopes.
+// Node and ValueDef: attribute access, and constants resolved through scopes.
 #include <algorithm>
 
 #include "core/base/error.h"

@@ -20,7 +20,7 @@ void ForEachProducer(const Node& node, Visit visit) {
   }
 }
 
-// From a node that can never become ready, following inputs that never come must lead around a cycle.
+// A node that can never become ready has an input with the same property. Following such inputs leads to a cycle.
 const Node* NodeOnCycle(const Node* start, const std::vector<uint32_t>& waiting) {
   std::unordered_set<const Node*> seen;
   const Node* node = start;
@@ -86,7 +86,7 @@ void Graph::DropUnreferencedValues() {
 }
 
 void Graph::Finalize() {
-  // Bodies first: dropping their stand-ins drops implicit inputs here.
+  // Nested graphs come first: removing their stand-ins removes implicit inputs here.
   for (const std::unique_ptr<Node>& node : nodes_) {
     if (node == nullptr) continue;
     for (Graph* body : node->subgraphs_) body->Finalize();

@@ -1,6 +1,4 @@
-// The paths by which reports name nested graphs: "if_1/then_branch", below a node of the model's own graph, whose path
-// is
-// "".
+// Paths that name nested graphs in reports, such as "if_1/then_branch". The path of the model's top-level graph is "".
 #pragma once
 
 #include <cstddef>
@@ -12,7 +10,8 @@
 
 namespace epiphyte::core {
 
-// Of graph `index` in `attribute` of `holder`, a node of the graph at `path`. A node without a name is told by `id`.
+// The path of graph `index` in `attribute` of `holder`, a node of the graph at `path`. `id` identifies a node without a
+// name.
 std::string BodyPath(std::string_view path, const Node& holder, uint32_t id, const Attribute& attribute, size_t index);
 std::string PathOf(const Graph& graph);
 

@@ -32,10 +32,10 @@ void Graph::RemoveUse(ValueDef* value, Node* node, uint32_t slot) {
   value->slots_.pop_back();
 }
 
-// --- implicit inputs: a set, so a node has one use of a value however many of its bodies read it
+// --- implicit inputs form a set: a node has one use of a value, however many of its nested graphs read it
 
 uint32_t Graph::FindImplicitInput(const Node& node, const ValueDef* value) {
-  // Both lists know the answer; the shorter one knows it sooner.
+  // Both lists contain the answer; the shorter one is searched.
   if (node.implicit_inputs_.size() <= value->consumers_.size()) {
     const auto found = std::find(node.implicit_inputs_.begin(), node.implicit_inputs_.end(), value);
     return static_cast<uint32_t>(found - node.implicit_inputs_.begin());
@@ -99,7 +99,7 @@ void Graph::ReplaceImplicitInput(Node* node, ValueDef* from, ValueDef* to) {
   }
 }
 
-// A stand-in has the name of what it stands for, so a new name goes down into the bodies that read the value.
+// A stand-in has the name of its outer value. Renaming a value therefore renames its stand-ins in nested graphs.
 void Graph::Rename(ValueDef* value, std::string name) {
   if (value->name_ == name) return;
   if (ValueDef* holder = FindValue(name)) Rename(holder, FreshName(name));
@@ -138,7 +138,7 @@ void Graph::ReplaceAllUses(ValueDef* from, ValueDef* to) {
   CheckMember(from);
   CheckMember(to);
   if (from == to) return;
-  // Backwards: removing a use moves one from further back, which has been seen.
+  // Backwards, because removing a use moves a later entry, already visited, into its position.
   for (size_t i = from->consumers_.size(); i-- > 0;) {
     if ((from->slots_[i] & kImplicitSlot) != 0) ReplaceImplicitInput(from->consumers_[i], from, to);
   }

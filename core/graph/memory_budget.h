@@ -1,4 +1,4 @@
-// MemoryBudget: what one run may use of memory for its values and its plugins' buffers.
+// MemoryBudget: the memory that one run may use for its values and its plugins' buffers.
 //
 //   MemoryBudget budget({.value_bytes = …, .run_bytes = …});
 //   budget.Take(bytes);   // throws FAIL when it would be too much
@@ -28,13 +28,13 @@ class MemoryBudget {
       FailTake(bytes);
     used_ += bytes;
   }
-  // Throws what Take would for one value of `bytes`, and counts nothing.
+  // Throws what Take would throw for one value of `bytes`, without counting it.
   void CheckValue(uint64_t bytes) const {
     if (bytes > limits_.value_bytes) [[unlikely]]
       FailTake(bytes);
   }
-  // As Take, for a tensor with `bytes` of data: a million empty tensors take memory too. What is refused is not
-  // counted.
+  // Like Take, for a tensor with `bytes` of data. It also counts the tensor object, because a million empty tensors
+  // take memory too. A refused tensor is not counted.
   void TakeTensor(uint64_t bytes) {
     Take(bytes);
     if (kPerTensor > limits_.run_bytes - used_) [[unlikely]]
@@ -44,7 +44,8 @@ class MemoryBudget {
   void Give(uint64_t bytes) { used_ -= bytes < used_ ? bytes : used_; }
   uint64_t used() const { return used_; }
 
-  // Where large values have their memory from: nowhere in particular, or a cache that outlives the budget.
+  // Sets the cache that supplies memory for large values. It must outlive the budget. Without it the allocator supplies
+  // it.
   void UseCache(const std::shared_ptr<BlockCache>& cache) { cache_ = &cache; }
   const std::shared_ptr<BlockCache>* cache() const { return cache_; }
 

@@ -19,7 +19,7 @@ uint64_t RunState::NextId() {
   return next++;
 }
 
-// Elements of a sequence were counted when they were made. A device's memory was never counted here.
+// Elements of a sequence were counted when they were made. Device memory is never counted here.
 uint64_t RunState::BytesOf(const Value& value) {
   if (value.IsOnDevice()) return 0;
   if (value.IsTensor()) return value.byte_size() + kPerTensor;

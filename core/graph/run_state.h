@@ -1,8 +1,8 @@
-// RunState: what one run may use of memory, and whether it is to go on.
+// RunState: the memory limits of one run, and its stop request.
 //
-// Every tensor that a run makes is counted before its memory is asked for, and no longer when its last reference goes
-// through Drop; a plugin's own memory is counted while its kernel executes (ep_run_limits.h). A value that somebody
-// else still holds stays counted: too much rather than too little. Belongs to the thread of the run.
+// Every tensor of a run is counted before its memory is allocated, until Drop releases its last reference. A plugin's
+// own memory is counted while its kernel executes (ep_run_limits.h). A value that is also referenced elsewhere stays
+// counted, so the count may be too high but never too low. The object belongs to the thread of the run.
 //
 //   RunState run({.value_bytes = …, .run_bytes = …}, stop);
 //   ValuePtr x = Value::Tensor(type, dims, &run);   // throws FAIL when it would be too much
@@ -24,31 +24,27 @@
 
 namespace epiphyte::core {
 
-// What an application gave one run for its providers, by the provider's name.
+// Options that an application gave one run for its providers, by the provider's name.
 using RunOptionViews = std::map<std::string, std::vector<EpKeyValue>, std::less<>>;
 
 class RunState : public MemoryBudget {
  public:
   RunState() = default;
-  // `tag` names the run in traces and to plugins, has a zero behind it and must live as long as the run does.
-  // So must `options`; null: none.
+  // `tag` names the run in traces and to plugins. It is zero-terminated and must outlive the run, like `options`. Null
+  // `options`: there are none.
   explicit RunState(const MemoryLimits& limits, std::stop_token stop = {}, std::string_view tag = {},
                     const RunOptionViews* options = nullptr)
-      : MemoryBudget(limits),
-        stop_(std::move(stop)),
-        can_stop_(stop_.stop_possible()),
-        tag_(tag),
-        options_(options) {}
+      : MemoryBudget(limits), stop_(std::move(stop)), can_stop_(stop_.stop_possible()), tag_(tag), options_(options) {}
   RunState(const RunState&) = delete;
   RunState& operator=(const RunState&) = delete;
 
-  // Lets go of a value.
+  // Releases a value.
   void Drop(ValuePtr& value) {
     if (value && value->IsUnique()) Give(BytesOf(*value));
     value = nullptr;
   }
 
-  // Throws CANCELED when the application wants the run to end.
+  // Throws CANCELED when the application has requested a stop.
   void CheckStop() const {
     if (can_stop_) [[unlikely]]
       FailIfStopped();
@@ -58,7 +54,7 @@ class RunState : public MemoryBudget {
   bool stopped() const { return can_stop_ && stop_.stop_requested(); }
   const std::stop_token& stop() const { return stop_; }
 
-  // A number that no other run of the process has; not 0.
+  // A number that is unique among the runs of the process; never 0.
   uint64_t id() {
     if (id_ == 0) id_ = NextId();
     return id_;
@@ -69,7 +65,7 @@ class RunState : public MemoryBudget {
   static uint64_t BytesOf(const Value& value);
   void FailIfStopped() const;
 
-  uint64_t id_ = 0;  // once somebody asked
+  uint64_t id_ = 0;  // 0 until id() is called
   std::stop_token stop_;
   bool can_stop_ = false;
   std::string_view tag_;

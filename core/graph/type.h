@@ -54,11 +54,11 @@ std::string_view DataTypeName(DataType type);
 uint32_t DataTypeBits(DataType type);
 // Bytes of `count` densely packed elements; throws INVALID_GRAPH on overflow of 64 bits.
 uint64_t DataTypeBytes(DataType type, uint64_t count);
-// Product of `dims`; throws INVALID_GRAPH when one is negative or the product overflows.
+// Product of `dims`. Throws INVALID_GRAPH when a dim is negative or the product overflows.
 uint64_t ElementCount(const std::vector<int64_t>& dims);
 uint64_t ElementCount(const int64_t* dims, size_t rank);
 
-// One dimension: a size, a symbol, or nothing known.
+// One dimension: a size, a symbol, or unknown.
 struct Dim {
   Dim() = default;
   explicit Dim(int64_t size) : value(size) {}
@@ -78,7 +78,7 @@ using TypePtr = std::shared_ptr<const Type>;
 class Type {
  public:
   static TypePtr Unknown();
-  // `shape` nullopt: unknown rank.
+  // `shape` nullopt: the rank is unknown.
   static TypePtr Tensor(DataType element, std::optional<Shape> shape = std::nullopt);
   static TypePtr SparseTensor(DataType element, std::optional<Shape> shape = std::nullopt);
   static TypePtr Sequence(TypePtr element);
@@ -89,8 +89,8 @@ class Type {
   bool IsTensor() const { return info_.kind == EP_KIND_TENSOR; }
   DataType element_type() const { return static_cast<DataType>(info_.element_type); }
   const std::optional<Shape>& shape() const { return shape_; }
-  const TypePtr& element() const { return element_; }  // sequence, optional, map value
-  // All dimensions known.
+  const TypePtr& element() const { return element_; }  // for sequence, optional, and map (its value type)
+  // True when all dimensions are known.
   bool IsStatic() const;
 
   const EpTypeInfo* abi() const { return &info_; }
@@ -111,11 +111,11 @@ class Type {
 };
 
 bool operator==(const Type& a, const Type& b);
-// Combines what two sources say of one value; nullptr when they contradict each other.
+// Combines two descriptions of one value; nullptr when they contradict each other.
 TypePtr MergeTypes(const TypePtr& a, const TypePtr& b);
-// The most precise type that values of both types have; nullptr when their kinds or element types differ.
+// The most precise type that covers values of both types; nullptr when their kinds or element types differ.
 TypePtr JoinTypes(const TypePtr& a, const TypePtr& b);
-// The type without its shape, and without those of its elements. Null stays null.
+// The type without its shape and the shapes of its element types. Null stays null.
 TypePtr WithoutShape(const TypePtr& type);
 
 }  // namespace epiphyte::core

@@ -43,9 +43,9 @@ void CheckType(DataType type) {
 
 namespace {
 
-// Who gets a value's block back; in front of the value.
+// Owner of a value's block; stored in front of the value.
 struct BlockOwner {
-  std::shared_ptr<BlockCache> cache;  // null: the block is free's
+  std::shared_ptr<BlockCache> cache;  // null: allocated by malloc
   BlockCache::Block block;
 };
 
@@ -53,8 +53,8 @@ BlockOwner& OwnerOf(void* value) { return static_cast<BlockOwner*>(value)[-1]; }
 
 }  // namespace
 
-// A value and its data are one block: [BlockOwner][Value, padded to 64 bytes][data]. malloc and an alignment by hand
-// instead of aligned_alloc, because only malloc has the thread-local cache that small outputs live on.
+// A value and its data are one block: [BlockOwner][Value, padded to 64 bytes][data]. It uses malloc and aligns by hand
+// instead of calling aligned_alloc, because only malloc has the thread-local cache that small outputs rely on.
 Value* Value::New(uint64_t data_bytes, const std::shared_ptr<BlockCache>* cache) {
   constexpr uint64_t kHeader = (sizeof(Value) + kAlignment - 1) / kAlignment * kAlignment;
   constexpr uint64_t kBefore = sizeof(BlockOwner) + kAlignment;

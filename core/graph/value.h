@@ -1,9 +1,8 @@
-// Value: data at run time: a tensor, a string tensor, a sequence, a map, an empty optional.
+// Value: data at run time. It is a tensor, a string tensor, a sequence, a map, or an empty optional.
 //
-// Values are shared through ValuePtr and immutable once they left the code that filled them. Tensor memory comes from
-// the host's allocator (64-byte aligned), or belongs to the application that wrapped it, to a constant, which is
-// read-only, or to a device: then data() is null. A value carries its EpValueView, so handing it to a plugin costs
-// nothing.
+// Values are shared through ValuePtr, and immutable once the code that filled them has passed them on. Tensor memory is
+// the host allocator's (64-byte aligned), an application's that wrapped it, a constant's (read-only), or a device's
+// (data() is then null). A value contains its EpValueView, so handing it to a plugin costs nothing.
 //
 //   ValuePtr x = Value::Tensor(DataType::kFloat, {1, 3});
 //   float* data = static_cast<float*>(x->mutable_data());
@@ -31,14 +30,14 @@ class BlockCache;
 class MemoryBudget;
 class Value;
 
-// Intrusive reference: one pointer wide, so that the executor's slots stay small.
+// Intrusive reference; one pointer wide, so that the executor's slots stay small.
 class ValuePtr {
  public:
   ValuePtr() = default;
   ValuePtr(std::nullptr_t) {}
-  // Takes over one reference.
+  // Takes over an existing reference.
   static ValuePtr Adopt(Value* value);
-  // Adds a reference of its own.
+  // Adds a reference.
   static ValuePtr Share(Value* value);
   ValuePtr(const ValuePtr& other);
   ValuePtr(ValuePtr&& other) noexcept : value_(std::exchange(other.value_, nullptr)) {}
@@ -61,35 +60,36 @@ class ValuePtr {
 
 class Value {
  public:
-  // Uninitialised memory. Throws INVALID_ARGUMENT on a negative dim, FAIL when there is no memory, or when `budget`,
-  // which may be null, may not use so much.
+  // Uninitialised memory. Throws INVALID_ARGUMENT on a negative dim, and FAIL when there is no memory or `budget`
+  // doesn't allow it. `budget` may be null.
   static ValuePtr Tensor(DataType type, std::span<const int64_t> dims, MemoryBudget* budget = nullptr);
-  // The application's memory; `release` (may be empty) is called when the last reference goes.
+  // Wraps the application's memory. `release` (may be empty) is called when the last reference is released.
   static ValuePtr Wrap(DataType type, std::span<const int64_t> dims, void* data, uint64_t bytes,
                        std::function<void()> release);
   static ValuePtr Strings(std::span<const int64_t> dims, std::vector<std::string> strings);
-  // Elements of sequences and maps are in host memory.
+  // Elements of sequences and maps must be in host memory.
   static ValuePtr Sequence(DataType element_type, std::vector<ValuePtr> elements);
   static ValuePtr Map(ValuePtr keys, ValuePtr values);
   static ValuePtr EmptyOptional();
   // Shares the constant's memory, so it is read-only.
   static ValuePtr FromConstant(const ConstantPtr& constant);
-  // A tensor of the same numbers in host memory of its own. Throws INVALID_ARGUMENT for strings and on a device.
+  // A copy of a numeric tensor in its own host memory. Throws INVALID_ARGUMENT for strings and for a tensor in device
+  // memory.
   static ValuePtr CopyOf(const Value& tensor, MemoryBudget* budget = nullptr);
-  // A tensor of numbers in a device's memory. Throws INVALID_ARGUMENT when it needs more than `storage` has.
+  // A numeric tensor in a device's memory. Throws INVALID_ARGUMENT when it is larger than `storage`.
   static ValuePtr OnDevice(DataType type, std::span<const int64_t> dims, std::shared_ptr<DeviceStorage> storage);
 
-  // There is one reference.
+  // True when there is exactly one reference.
   bool IsUnique() const { return references_.load(std::memory_order_acquire) == 1; }
   EpTypeKind kind() const { return view_.kind; }
   bool IsTensor() const { return view_.kind == EP_KIND_TENSOR; }
   bool IsEmptyOptional() const { return view_.kind == EP_KIND_UNKNOWN; }
-  DataType type() const { return static_cast<DataType>(tensor_.element_type); }  // tensors
+  DataType type() const { return static_cast<DataType>(tensor_.element_type); }  // valid for tensors
   std::span<const int64_t> dims() const { return {tensor_.dims, tensor_.rank}; }
   uint64_t element_count() const { return tensor_.element_count; }
   uint64_t byte_size() const { return tensor_.byte_size; }
   const void* data() const { return tensor_.data; }
-  // The data is a constant's, which may be a model's weights in a mapped file.
+  // The data belongs to a constant, which may be a model's weights in a mapped file.
   bool IsReadOnly() const;
   // Throws INVALID_ARGUMENT for a read-only tensor.
   void* mutable_data();
@@ -98,17 +98,17 @@ class Value {
     return static_cast<const T*>(tensor_.data);
   }
   std::string string_at(uint64_t index) const;
-  const std::vector<ValuePtr>& elements() const;  // sequence; map: {keys, values}
+  const std::vector<ValuePtr>& elements() const;  // of a sequence; for a map {keys, values}
 
   bool IsOnDevice() const { return tensor_.buffer != nullptr; }
   const std::shared_ptr<DeviceStorage>& storage() const;  // null in host memory
 
   const EpValueView* abi() const { return &view_; }
-  static Value* FromAbi(const EpValueView* view);  // of a view that abi() gave
+  static Value* FromAbi(const EpValueView* view);  // inverse of abi()
 
  private:
   friend class ValuePtr;
-  struct Extras;  // what plain tensors don't need
+  struct Extras;  // fields that plain tensors don't need
 
   Value() = default;
   ~Value();
@@ -126,11 +126,11 @@ class Value {
   std::unique_ptr<Extras> extras_;
 };
 
-// For whoever reads data(): throws INVALID_ARGUMENT, which names `what`, for a tensor in a device's memory.
+// Throws INVALID_ARGUMENT, naming `what`, for a tensor in device memory. Call it before reading data().
 void RequireOnHost(const Value& value, std::string_view what);
 
-// A constant with the tensor's data: strings are copied, everything else is shared with the value, which nobody may
-// change from then on. Throws INVALID_ARGUMENT for a tensor in a device's memory.
+// A constant with the tensor's data. Strings are copied. Other data is shared with the value and must not change from
+// then on. Throws INVALID_ARGUMENT for a tensor in device memory.
 ConstantPtr ToConstant(const ValuePtr& tensor);
 
 }  // namespace epiphyte::core

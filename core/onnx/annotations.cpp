@@ -127,7 +127,7 @@ class AnnotationReader {
         default: break;
       }
     }
-    if (output.empty()) return;  // it has no name by which it would be found again
+    if (output.empty()) return;  // without a name the node can't be found again
     for (const std::string_view attribute : attributes) Attribute(attribute, output, depth, graph);
     if (!node.doc_string.empty() || !node.metadata.empty()) graph->nodes[std::string(output)] = std::move(node);
   }
@@ -172,7 +172,7 @@ void AddRenamed(const GraphAnnotations& from, const std::function<std::string(co
     for (auto& [key, value] : annotation.parameters) value = name_of(value);
     to->quantization.push_back(std::move(annotation));
   }
-  // Of two values that became one, the first keeps what was said of it.
+  // When two values became one, the first keeps its annotation.
   for (const auto& [name, value] : from.values) to->values.try_emplace(name_of(name), value);
   for (const auto& [output, node] : from.nodes) to->nodes.try_emplace(name_of(output), node);
   for (const auto& [key, body] : from.bodies) {

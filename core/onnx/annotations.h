@@ -1,13 +1,14 @@
-// Annotations: what a model says of itself beside what it computes: doc strings, denotations of types and dimensions,
-// metadata of graphs, nodes and values, quantization annotations. The graph IR has no place for them, so who writes a
-// model that was made of another gives the writer those of the first.
+// Annotations: descriptive data of a model that doesn't affect its computation: doc strings, denotations of types and
+// dimensions, metadata of graphs, nodes and values, and quantization annotations. The graph IR doesn't store them. Code
+// that writes a model made from another model passes the first model's annotations to the writer.
 //
 //   WriteOptions options;
 //   const GraphAnnotations annotations = ReadAnnotations(source_bytes);
 //   options.annotations = &annotations;
 //   WriteModel(model, options, sink);
 //
-// What they are about is known by names that last: a value's, a node's first output. What is gone has lost its own.
+// Annotations refer to a value by its name and to a node by the name of its first output, because these names survive
+// transforms. An annotation of a removed value or node is dropped.
 #pragma once
 
 #include <functional>
@@ -32,8 +33,7 @@ struct ValueAnnotation {
   std::string tensor_doc_string;        // of the initializer
 };
 
-// How a tensor is quantised: the names of the tensors that hold its scale, its zero point and the like, by the names
-// that ONNX gives these parameters.
+// Names of the tensors that hold a tensor's scale, zero point and so on. ONNX defines the parameter names.
 struct QuantizationAnnotation {
   std::string tensor;
   std::vector<std::pair<std::string, std::string>> parameters;
@@ -45,7 +45,7 @@ struct GraphAnnotations {
   std::vector<QuantizationAnnotation> quantization;
   std::map<std::string, ValueAnnotation> values;
   std::map<std::string, NodeAnnotation> nodes;
-  // Of nested graphs, by BodyKey.
+  // Annotations of nested graphs, by BodyKey.
   std::map<std::string, GraphAnnotations> bodies;
 
   bool empty() const {
@@ -54,15 +54,15 @@ struct GraphAnnotations {
   }
 };
 
-// `output`: the first of the node; `index`: of the graph in its attribute.
+// `output` is the node's first output; `index` is the graph's index in its attribute.
 std::string BodyKey(std::string_view output, std::string_view attribute, size_t index);
 
-// Of a model's graph and the graphs nested in it. Throws INVALID_PROTOBUF, and INVALID_GRAPH for graphs that are nested
-// too deep.
+// Reads the annotations of a model's graph and its nested graphs. Throws INVALID_PROTOBUF, and INVALID_GRAPH for graphs
+// that are nested too deep.
 GraphAnnotations ReadAnnotations(std::string_view model);
 
-// Adds to `to` what `from` says of a graph that became part of another, in which a value is called what `name_of` gives
-// for its name. The doc string of `to` stays, if it has one.
+// Adds annotations of a graph that became part of another. `name_of` maps a value's old name to its new one. The doc
+// string of `to` stays, if it has one.
 void AddRenamed(const GraphAnnotations& from, const std::function<std::string(const std::string&)>& name_of,
                 GraphAnnotations* to);
 

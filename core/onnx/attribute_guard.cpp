@@ -8,7 +8,7 @@
 namespace epiphyte::core {
 namespace {
 
-// Far above what is real, far below what overflows when a few of them are multiplied and added.
+// Far above realistic values, and low enough that products and sums of a few values don't overflow.
 constexpr int64_t kLargest = int64_t{1} << 31;
 
 struct Range {

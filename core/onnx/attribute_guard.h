@@ -1,5 +1,5 @@
-// Attribute values that make no sense in any operator, refused before libonnx's inference computes with them: it
-// divides by strides and block sizes, and indexes shapes with permutations, without looking.
+// Rejects attribute values that are invalid in every operator before libonnx's inference uses them. libonnx divides by
+// strides and block sizes, and indexes shapes with permutations, without a check.
 #pragma once
 
 namespace epiphyte::core {

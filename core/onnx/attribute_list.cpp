@@ -5,7 +5,7 @@
 namespace epiphyte::core {
 namespace {
 
-// Takes the first entry off the list.
+// Removes the first entry from the list and returns it.
 std::string_view TakeEntry(std::string_view* list) {
   const std::string_view entry = list->substr(0, list->find(' '));
   list->remove_prefix(std::min(list->size(), entry.size() + 1));

@@ -1,5 +1,5 @@
-// Lists of attributes as tables hold them: "axis:i pads:I mode:s". The letter is the type: f float, i int, s string,
-// t tensor, F floats, I ints, S strings.
+// Lists of attributes in tables: "axis:i pads:I mode:s". The letter is the type: f float, i int, s string, t tensor, F
+// floats, I ints, S strings.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace epiphyte::core {
 
-// The letter that the list gives an attribute, or 0 when it doesn't have it.
+// The type letter of an attribute in the list, or 0 when the list doesn't contain it.
 char KindInList(std::string_view list, std::string_view name);
 AttributeType TypeOfKind(char kind);
 std::vector<std::string_view> NamesInList(std::string_view list);

@@ -14,7 +14,7 @@ namespace {
 struct AttributeFields {
   std::string_view name;
   int64_t type = 0;
-  // Which value fields were there, by AttributeType; scalars count too.
+  // Bit set of the value fields that were present, by AttributeType; scalars included.
   uint32_t present = 0;
   float f = 0;
   int64_t i = 0;
@@ -96,7 +96,7 @@ AttributeFields Walk(std::string_view bytes) {
   return found;
 }
 
-// The declared type, or for files from before the type was written, the one whose value is there.
+// The declared type. In old files without the type field it is the type of the value field that is present.
 AttributeType TypeOf(const AttributeFields& fields, std::string_view owner) {
   if (fields.type >= 1 && fields.type <= 14) return static_cast<AttributeType>(fields.type);
   if (fields.type != 0) {
@@ -110,8 +110,8 @@ AttributeType TypeOf(const AttributeFields& fields, std::string_view owner) {
        fields.name, fields.present == 0 ? "no" : "several");
 }
 
-// Scalars with the default value and empty lists need not be in the file; the others must. A value of another type than
-// the declared one is no value.
+// Scalars with the default value and empty lists may be absent from the file; other values must be present. A value of
+// another type than the declared one is an error.
 void CheckPresent(const AttributeFields& fields, AttributeType type, std::string_view owner) {
   if (fields.present != 0 && (fields.present & Bit(type)) == 0) {
     Fail(StatusCode::kInvalidGraph, "{}: attribute '{}' is of type {}, but holds a value of type {}", owner,

@@ -1,4 +1,4 @@
-// AttributeProto to attributes of the IR.
+// Reads AttributeProto messages into attributes of the IR.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace epiphyte::core {
 
-// What the message says about itself before its value is looked at.
+// Fields of an attribute that can be read without its value.
 struct AttributeHead {
   std::string_view name;
   std::string_view reference;  // ref_attr_name: an attribute of the enclosing function call
@@ -20,8 +20,8 @@ AttributeHead ReadAttributeHead(std::string_view attribute_proto);
 using ReadGraphFunction = std::function<std::unique_ptr<Graph>(std::string_view graph_proto)>;
 
 // `owner` names the node in messages. Sparse tensors become dense ones. Throws INVALID_GRAPH when the value that the
-// type asks for is missing. A string of more than kLongPayload bytes in `ep_cache_context` of an EPContext node becomes
-// a uint8 tensor that views the file: such payloads can have hundreds of megabytes. The writer writes it as a string
+// type requires is missing. A string longer than kLongPayload bytes in `ep_cache_context` of an EPContext node becomes
+// a uint8 tensor that views the file, because payloads can have hundreds of megabytes. The writer writes it as a string
 // again.
 inline constexpr size_t kLongPayload = 4096;
 Attribute ReadAttribute(std::string_view attribute_proto, std::string_view owner, bool is_ep_context,

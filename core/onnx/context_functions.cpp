@@ -15,7 +15,8 @@
 namespace epiphyte::core {
 namespace {
 
-// Which functions hold EPContext nodes. Calls form no circle and are not nested deep: ModelFunctions has checked that.
+// Determines the functions that contain EPContext nodes. ModelFunctions has checked that calls are neither recursive
+// nor nested too deep.
 class ContextHolders {
  public:
   explicit ContextHolders(const ModelFunctions& functions) : functions_(functions) {}

@@ -1,5 +1,5 @@
-// Context functions: EPContext nodes in the bodies of a model's functions, for who looks at contexts without making a
-// session, which inlines functions itself.
+// Context functions: finds EPContext nodes in the bodies of a model's functions. For callers that inspect contexts
+// without a session; a session inlines functions itself.
 //
 //   Model model = ReadModelFile(path, options);
 //   InlineContextFunctions(&model);
@@ -10,8 +10,8 @@
 
 namespace epiphyte::core {
 
-// Puts the bodies of functions that hold EPContext nodes, or call one that does, in the place of their calls. Other
-// calls stay. Throws INVALID_GRAPH for bodies that are malformed.
+// Inlines calls of functions that contain EPContext nodes, directly or through further calls. Other calls stay. Throws
+// INVALID_GRAPH for malformed bodies.
 void InlineContextFunctions(Model* model);
 
 }  // namespace epiphyte::core

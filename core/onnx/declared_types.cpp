@@ -11,7 +11,7 @@ namespace {
 
 bool IsModelOutput(const ValueDef& value) { return value.IsOutput() && value.graph().parent() == nullptr; }
 
-// `declared` without the sizes that inference doesn't confirm. Names of dimensions stay: they promise nothing.
+// `declared` without the sizes that inference doesn't confirm. Dimension names stay, because they claim no size.
 TypePtr WithoutUnprovenSizes(const TypePtr& declared, const TypePtr& inferred) {
   if (!declared || !inferred || !declared->IsTensor() || !inferred->IsTensor() || !declared->shape()) return declared;
   if (!inferred->shape()) return WithoutShape(declared);
@@ -33,7 +33,8 @@ void DeclaredTypes::Merge(const Node& node, ValueDef& value, const TypePtr& infe
   if (is_model_output) value.set_inferred_type(inferred);
   TypePtr declared = value.type();
   if (declared == inferred) return;
-  // What no node reads can be shown to the application as the model declares it: the run tells it when that is wrong.
+  // An output that no node reads keeps the model's declared sizes; the run reports to the application if they are
+  // wrong.
   const bool is_read = !is_model_output || !value.consumers().empty();
   if (depends_on_data && is_read) declared = WithoutUnprovenSizes(declared, inferred);
   if (TypePtr merged = MergeTypes(declared, inferred)) return value.set_type(std::move(merged));

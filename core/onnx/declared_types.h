@@ -1,7 +1,8 @@
-// DeclaredTypes: what a model declares of its values, held against what inference says.
+// DeclaredTypes: merges the types that a model declares for its values with the inferred types.
 //
-// Kinds and element types have to agree. A shape that differs is a mistake of the model: what is inferred counts, and
-// the log says so once for all values. A size that only a run can know (shape_origin.h) is not believed either.
+// Kinds and element types must agree. If a declared shape differs, the model is wrong: the inferred shape is used, and
+// one warning is logged for all such values. A size that only a run can determine (shape_origin.h) isn't trusted
+// either.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +15,13 @@ namespace epiphyte::core {
 
 class DeclaredTypes {
  public:
-  // Gives `value`, an output of `node`, the type that follows from its declared and its inferred one.
-  // `depends_on_data`: its shape does. Throws INVALID_GRAPH when the two have nothing in common.
+  // Gives `value`, an output of `node`, the type that follows from its declared and its inferred type.
+  // `depends_on_data`: the shape depends on the data of a run. Throws INVALID_GRAPH when the two types contradict each
+  // other.
   void Merge(const Node& node, ValueDef& value, const TypePtr& inferred, bool depends_on_data);
-  // The input of a body that gets a value of the type `given`.
+  // Merges the type of a nested graph's input with `given`, the type of the value that it receives.
   void MergeBodyInput(ValueDef& input, const TypePtr& given);
-  // Logs a warning when declarations have been ignored.
+  // Logs a warning if declarations were ignored.
   void Report() const;
 
  private:

@@ -1,5 +1,6 @@
-// ExternalData: the files beside a model that hold its weights. Each is resolved by the rules of core/base/safe_path.h,
-// mapped once, and stays mapped as long as a constant views it. An application may keep them elsewhere (Redirect).
+// ExternalData: the files beside a model that hold its weights. Names are resolved by the rules of
+// core/base/safe_path.h. Each file is mapped once, and stays mapped as long as a constant views it. An application may
+// supply the bytes itself (Redirect).
 #pragma once
 
 #include <cstdint>
@@ -15,24 +16,24 @@
 
 namespace epiphyte::core {
 
-// The bytes of one such file.
+// The bytes of one external data file.
 struct ExternalFile {
   const uint8_t* data = nullptr;
   uint64_t size = 0;
   std::shared_ptr<const void> owner;
-  std::shared_ptr<const MappedFile> mapping = nullptr;  // null when the application keeps it
+  std::shared_ptr<const MappedFile> mapping = nullptr;  // null when the application supplies the bytes
 };
 
 class ExternalData {
  public:
-  // A model in memory without a folder: any use throws INVALID_ARGUMENT.
+  // For a model in memory without a folder: any use throws INVALID_ARGUMENT.
   ExternalData() = default;
   static ExternalData BesideModel(std::filesystem::path model);
   static ExternalData InFolder(std::filesystem::path folder);
 
-  // Files come from `open`, which says with a null owner that the file system has this one. May be null.
+  // Takes files from `open`. A null owner in its result means that the file is read from the file system. May be null.
   void Redirect(std::function<ExternalFile(const std::string& name)> open) { open_ = std::move(open); }
-  // `check` sees each file before it is used, and throws to refuse it. May be null.
+  // `check` is called with each file before its first use, and throws to refuse it. May be null.
   void Check(std::function<void(const std::string& name, const ExternalFile& file)> check) {
     check_ = std::move(check);
   }

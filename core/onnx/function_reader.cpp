@@ -1,4 +1,4 @@
-// FunctionProto and OperatorSetIdProto.
+// Reads FunctionProto and OperatorSetIdProto.
 #include "core/base/error.h"
 #include "core/onnx/graph_reader.h"
 #include "core/onnx/proto_fields.h"

@@ -1,4 +1,4 @@
-// InlineFunctions: calls of functions replaced by their bodies, and the newest opset's form of what the bodies contain.
+// InlineFunctions: replaces function calls by their bodies, and converts the nodes of the bodies to the graph's opset.
 #include <onnx/defs/schema.h>
 
 #include <algorithm>
@@ -18,16 +18,16 @@
 namespace epiphyte::core {
 namespace {
 
-// Each function is bounded by itself (see ModelFunctions); this bounds all of them together.
+// Limit for all functions together; ModelFunctions limits each function separately.
 constexpr size_t kMaxInlinedNodes = size_t{1} << 22;
 
-// Since these versions the axes are an input.
+// Opset versions from which on the axes are an input.
 int64_t AxesInputSince(const std::string& op_type) {
   if (op_type == "ReduceSum" || op_type == "Squeeze" || op_type == "Unsqueeze") return 13;
   return op_type.starts_with("Reduce") ? 18 : 0;
 }
 
-// The meaning of `axis` changed in opset 13, and nothing in the node's form shows which one is meant.
+// The meaning of `axis` changed in opset 13, and the form of the node doesn't show which meaning applies.
 bool ChangedItsMeaning(const Node& node) {
   return node.since_version() < 13 && (node.Is("Softmax") || node.Is("LogSoftmax") || node.Is("Hardmax"));
 }
@@ -41,8 +41,8 @@ void AdaptToOpset(Graph& body, const Graph& target) {
   }
 }
 
-// A function may be written for an older opset than the graph that calls it. Its nodes are brought to the graph's
-// opset, so that the graph can be saved as one; later versions mostly admit more element types and keep the form.
+// A function may be written for an older opset than the calling graph. Its nodes are converted to the graph's opset, so
+// that the graph can be saved with one opset. Later versions mostly allow more element types and keep the form.
 void AdaptToOpset(Node& node, const Graph& target) {
   for (Graph* body : node.subgraphs()) AdaptToOpset(*body, target);
   if (!node.domain().empty() || ChangedItsMeaning(node)) return;
@@ -61,7 +61,7 @@ void AdaptToOpset(Node& node, const Graph& target) {
   node.set_since_version(wanted);
 }
 
-// Whether a body holds operators that the graph's opset doesn't have, or not in that form.
+// Whether a body contains operators that the graph's opset doesn't have, or has in another form.
 bool NeedsALaterOpset(const onnx::FunctionProto& function, int64_t opset) {
   for (const onnx::OperatorSetIdProto& import : function.opset_import()) {
     if (!import.domain().empty() || import.version() <= opset) continue;
@@ -121,7 +121,7 @@ class Inliner {
     }
   }
 
-  // Graphs of a call that its body will hold are looked at when they are there.
+  // Graph attributes that move into the call's body are collected when the body exists.
   void CollectWithBodies(Node& node, std::vector<Node*>* nodes) const {
     const bool gives_graphs_away = !node.subgraphs().empty() && HasMicrosoftFunction(node) && !keep_(node);
     if (!gives_graphs_away) {
@@ -156,7 +156,8 @@ class Inliner {
     const size_t before = added->size();
     Graph& graph = node->graph();
     Replace(node, ReadFunction(*function), TensorReader(nullptr, nullptr), added);
-    // Providers that are asked for what the body holds see its numbers as constants.
+    // Makes the body's Constant nodes constants, so that providers that are asked about the body's nodes see constant
+    // inputs.
     const auto fold = [&](Node* made) {
       if (!made->Is("Constant")) return false;
       ValueDef* value = made->output(0);
@@ -174,7 +175,7 @@ class Inliner {
     return true;
   }
 
-  // False when the builder finds that it can't express this node.
+  // False when the schema's function builder can't express this node.
   bool InlineSchemaFunction(Node* node, const onnx::OpSchema& schema, std::vector<Node*>* added) {
     onnx::FunctionProto proto;
     if (schema.HasFunction()) {
@@ -215,7 +216,7 @@ class Inliner {
   void Replace(Node* node, const FunctionBody& body, const TensorReader& tensors, std::vector<Node*>* added) {
     if (tell_inlined_) tell_inlined_(*node);
     Graph& graph = node->graph();
-    // The outputs keep their names and uses; the call lets go of them, but its inputs and attributes are still needed.
+    // The outputs keep their names and uses. The call gives them up, but its inputs and attributes are still needed.
     const std::vector<ValueDef*> outputs = node->outputs();
     const std::string prefix = BodyPrefix(*node);
     for (size_t i = 0; i < outputs.size(); ++i) {
@@ -254,9 +255,9 @@ class Inliner {
   const std::function<void(const Node&)>& tell_inlined_;
   const ModelFunctions* functions_;
   SchemaTable schemas_;
-  std::vector<Node*> waiting_;  // for types
-  std::string missing_;         // what the last of them waits for
-  size_t& inlined_;             // nodes that bodies brought
+  std::vector<Node*> waiting_;  // nodes that wait for types
+  std::string missing_;         // missing information of the last waiting node
+  size_t& inlined_;             // number of nodes that bodies added
 };
 
 }  // namespace

@@ -21,10 +21,11 @@ using gradient::Tape;
 using gradient::Value;
 using gradient::Values;
 
-// Whose forms of operators derivatives are written in.
+// First opset; derivatives use the operators in the form that they have there or later.
 constexpr int64_t kFirstOpset = 11;
-// How many nodes those of a model are visited and made for it: more than any order of derivatives that somebody wants
-// takes, and less than what makes a small file a burden.
+// The budget of nodes that are visited and created for a model's Gradient nodes: kLeastBudget plus kBudgetPerNode for
+// each node of the model, at most kMostBudget. It allows any useful order of derivatives, and keeps a small file from
+// becoming a burden.
 constexpr size_t kLeastBudget = size_t{1} << 16;
 constexpr size_t kBudgetPerNode = 64;
 constexpr size_t kMostBudget = size_t{1} << 22;
@@ -34,7 +35,7 @@ ValueDef* Resolved(ValueDef* value) {
   return value;
 }
 
-// In an order in which each comes behind those that it depends on.
+// Appends Gradient nodes in topological order: each comes after the ones that it depends on.
 void FindGradients(const Graph& graph, std::vector<Node*>* found) {
   for (Node* node : graph.TopologicalOrder()) {
     if (IsGradient(*node)) found->push_back(node);
@@ -87,7 +88,7 @@ class Expansion {
     FindPath();
   }
 
-  // Calls on the path that something is to be done about: none has a rule.
+  // Function calls on the path that have no rule and therefore must be inlined.
   std::unordered_set<const Node*> WithoutRule() const {
     std::unordered_set<const Node*> found;
     Followed followed = FollowedFromXs();
@@ -136,7 +137,7 @@ class Expansion {
     return reads(node.inputs()) || reads(node.implicit_inputs());
   }
 
-  // The nodes between the named values and y, in topological order.
+  // Finds the nodes between the named values and y, in topological order.
   void FindPath() {
     const std::unordered_set<const ValueDef*> named(named_.begin(), named_.end());
     std::unordered_set<const Node*> seen;
@@ -167,7 +168,7 @@ class Expansion {
     CheckIndependent(named);
   }
 
-  // What one of them is made of can't be another one.
+  // Checks that no named value depends on another named value.
   void CheckIndependent(const std::unordered_set<const ValueDef*>& named) const {
     std::vector<const Node*> pending;
     std::unordered_set<const Node*> seen;
@@ -195,7 +196,7 @@ class Expansion {
     }
   }
 
-  // Where other values are given than those that are named: what depends on them, anew.
+  // Recomputes everything that depends on named values when the node's inputs are other values.
   void ComputeFromGiven(Emitter& emitter) {
     std::unordered_map<const ValueDef*, ValueDef*> anew;
     std::unordered_set<const ValueDef*> changed;
@@ -247,15 +248,15 @@ class Expansion {
   }
 
   Node& node_;
-  size_t* budget_;  // of nodes that are visited and made, for all Gradients of the model
+  size_t* budget_;  // remaining nodes to visit and create, for all Gradients of the model
   size_t xs_, count_;
   ValueDef* y_ = nullptr;
-  std::vector<ValueDef*> given_, named_;  // of xs, then of zs
+  std::vector<ValueDef*> given_, named_;  // first xs, then zs
   std::vector<Node*> path_;
 };
 
-// False when all are expanded; true after calls of functions were replaced, which is to be done without any of them
-// open.
+// Returns false when all Gradient nodes are expanded. Returns true after function calls were replaced; the caller then
+// starts again, because no Gradient may be in progress during the replacement.
 bool ExpandAll(Model& model, const ProgressCallback& on_progress, const OperatorSchemas* schemas, size_t* budget) {
   std::vector<Node*> gradients;
   FindGradients(*model.graph, &gradients);

@@ -12,7 +12,7 @@ namespace {
 
 bool IsGraphCall(const Node& node) { return node.Is(microsoft::kGraphCall, microsoft::kGraphCallDomain); }
 
-// Returns the nodes that take its place.
+// Replaces the call and returns the new nodes.
 std::vector<Node*> ReplaceCall(Node& call) {
   const Attribute* attribute = call.FindAttribute("graph");
   if (attribute == nullptr || attribute->type() != AttributeType::kGraph)

@@ -1,5 +1,5 @@
-// ReplaceGraphCalls: the graphs that the call of an operator brings, in place of the GraphCall nodes that stand for them
-// in the operator's body (microsoft/body.h).
+// ReplaceGraphCalls: replaces GraphCall nodes in an operator's body (microsoft/body.h) by the graphs that the call of
+// the operator passes as attributes.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace epiphyte::core {
 
-// Replaces the GraphCall nodes among `nodes`, all of one graph, and in the graphs nested in them. `*nodes` then holds
-// the nodes that are there instead. Returns how many nodes the graphs brought. Throws INVALID_GRAPH where a graph
-// doesn't fit its call.
+// Replaces the GraphCall nodes among `nodes`, all of one graph, and in the graphs nested in them. Afterwards `*nodes`
+// contains the replacing nodes instead. Returns the number of nodes that the graphs added. Throws INVALID_GRAPH when a
+// graph doesn't fit its call.
 size_t ReplaceGraphCalls(std::vector<Node*>* nodes);
 
 }  // namespace epiphyte::core

@@ -5,12 +5,12 @@
 namespace epiphyte::core {
 namespace {
 
-// As the releases of ONNX paired them.
+// Opset and IR version as paired by the ONNX releases.
 int64_t IrVersionFor(int64_t opset) {
   if (opset <= 18) return 8;
   if (opset <= 20) return 9;
   if (opset <= 22) return 10;
-  return opset - 12;  // 23: 11, and one more with each
+  return opset - 12;  // 11 for opset 23, then one more per opset
 }
 
 }  // namespace

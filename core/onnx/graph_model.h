@@ -1,4 +1,4 @@
-// A graph of the IR as a model of its own.
+// Writes a graph of the IR as a separate model.
 #pragma once
 
 #include "core/graph/graph.h"
@@ -6,8 +6,8 @@
 
 namespace epiphyte::core {
 
-// WriteModel with nothing around the graph, and the oldest IR version that has all that its opset may hold. Throws
-// INVALID_ARGUMENT for a graph that reads values of an enclosing one.
+// Calls WriteModel for the graph alone, with the oldest IR version that supports everything that its opset may contain.
+// Throws INVALID_ARGUMENT for a graph that reads values of an enclosing graph.
 void WriteGraphAsModel(const Graph& graph, const WriteOptions& options, const ByteSink& sink);
 
 }  // namespace epiphyte::core

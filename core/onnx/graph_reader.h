@@ -1,8 +1,8 @@
-// GraphReader: GraphProto to the IR.
+// GraphReader: reads a GraphProto into the IR.
 //
-// Names are resolved as ONNX scopes them: a nested graph sees the values of the graphs around it. Nodes may come in any
-// order. The same code puts the body of a function in place of a call: there, formal inputs and outputs stand for
-// values that exist already, all other names get a prefix, and attributes may refer to those of the call.
+// Names are resolved with ONNX's scoping rules: a nested graph sees the values of the graphs around it. Nodes may come
+// in any order. The same code inlines the body of a function at a call: formal inputs and outputs stand for existing
+// values, all other names get a prefix, and attributes may refer to attributes of the call.
 #pragma once
 
 #include <functional>
@@ -21,15 +21,15 @@ namespace epiphyte::core {
 
 class OperatorSchemas;
 
-// A function's body and its interface; views of the FunctionProto that it was read from.
+// A function's body and its interface, as views of the FunctionProto.
 struct FunctionBody {
   std::string_view name, domain, overload;
   std::vector<std::string_view> inputs, outputs;
   std::vector<std::string_view> nodes;     // NodeProto
   std::vector<std::string_view> defaults;  // AttributeProto: attributes with default values
   std::map<std::string, int64_t> opsets;
-  // Names that the body doesn't define are those of the calling graph: so are bodies that libonnx builds around a graph
-  // of the call.
+  // Names that the body doesn't define refer to the calling graph. This is so for bodies that libonnx builds around a
+  // graph of the call.
   bool sees_caller = false;
 };
 FunctionBody ReadFunction(std::string_view function_proto);
@@ -38,8 +38,8 @@ void ReadOpset(std::string_view opset_proto, std::map<std::string, int64_t>* ops
 
 class GraphReader {
  public:
-  // `schemas`: who describes operators of other domains; may be null. `on_progress` beats while nodes are read; more
-  // than `max_nodes` are refused with FAIL.
+  // `schemas` describes operators of other domains; may be null. `on_progress` is called while nodes are read. More
+  // than `max_nodes` nodes are refused with FAIL.
   GraphReader(const TensorReader& tensors, std::map<std::string, int64_t> opsets,
               const OperatorSchemas* schemas = nullptr, ProgressCallback on_progress = {},
               uint64_t max_nodes = UINT64_MAX)
@@ -49,14 +49,15 @@ class GraphReader {
         on_progress_(std::move(on_progress)),
         max_nodes_(max_nodes) {}
 
-  // Initializers that are inputs of the whole graph, too, become overridable ones instead of constants.
+  // Makes initializers that are also inputs of the top-level graph overridable inputs instead of constants.
   void KeepOverridable() { keeps_overridable_ = true; }
 
-  // A whole graph. Throws INVALID_PROTOBUF and INVALID_GRAPH.
+  // Reads a whole graph. Throws INVALID_PROTOBUF and INVALID_GRAPH.
   std::unique_ptr<Graph> Read(std::string_view graph_proto);
 
-  // Adds the body's nodes to the graph of `call`, reading its inputs and making `outputs` (parallel to body.outputs;
-  // null: not needed); the body's other names get `prefix` in front. Does not remove `call`. Returns the new nodes.
+  // Adds the body's nodes to the graph of `call`. They read the inputs of `call` and produce `outputs` (parallel to
+  // body.outputs; null: not needed). The body's other names get `prefix` in front. Does not remove `call`. Returns the
+  // new nodes.
   std::vector<Node*> Inline(const FunctionBody& body, const Node& call, const std::vector<ValueDef*>& outputs,
                             const std::string& prefix);
 
@@ -91,8 +92,8 @@ class GraphReader {
   std::unordered_map<std::string, int64_t> versions_;  // operator → since version, for the default domain
 };
 
-// The IR has no place for the overload of a function call (IR version 10), so it is kept behind the operator's name:
-// "Scale:half". Operators' names are identifiers, so the colon tells the two apart.
+// Appends the overload of a function call (IR version 10) to the operator's name, because the IR has no field for it:
+// "Scale:half". Operators' names are identifiers, so the colon is unambiguous.
 std::string QualifiedOpType(std::string_view op_type, std::string_view overload);
 
 }  // namespace epiphyte::core

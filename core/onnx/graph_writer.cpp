@@ -13,17 +13,18 @@
 namespace epiphyte::core {
 namespace {
 
-// Below this version initializers must be listed among the inputs too.
+// Before this version initializers must also be listed as inputs.
 constexpr int64_t kFirstIrVersionWithPlainInitializers = 4;
 
 constexpr uint64_t kAlignment = 64;
 constexpr uint64_t kPageAlignment = 4096;
 constexpr uint64_t kLarge = uint64_t{1} << 20;
 
-// Embedded tensors of this size are aligned, so that the reader views them in place; smaller ones aren't worth it.
+// Embedded tensors of at least this many bytes are aligned, so that the reader can view them in place. For smaller ones
+// alignment isn't worthwhile.
 constexpr uint64_t kAlignedFrom = 4096;
 
-// `value`: denotations of the dimensions; null: none.
+// `value` supplies the denotations of the dimensions; null: there are none.
 void WriteShape(const Shape& shape, const ValueAnnotation* value, WireWriter& out) {
   const bool has_denotations = value != nullptr && value->dimensions.size() == shape.size();
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -53,7 +54,7 @@ auto* FindIn(const Map& map, const std::string& key) {
   return found == map.end() ? nullptr : &found->second;
 }
 
-// The name by which a node's annotations are found; "" when it has none.
+// The key of a node's annotations: the name of its first output, or "".
 std::string KeyOf(const Node& node) {
   return node.outputs().empty() || node.outputs()[0] == nullptr ? std::string() : node.outputs()[0]->name();
 }
@@ -71,7 +72,7 @@ void WriteEntry(uint32_t field, std::string_view key, std::string_view value, Wi
   });
 }
 
-// The reader keeps a long EPContext payload as a tensor; in the file it is a string.
+// True for a long EPContext payload. The reader keeps it as a tensor; in the file it is a string.
 bool IsPayload(const Node& node, const Attribute& attribute) {
   return attribute.type() == AttributeType::kTensor && attribute.name() == "ep_cache_context" && IsContextNode(node) &&
          attribute.t()->type() == DataType::kUint8;
@@ -148,7 +149,7 @@ void GraphWriter::WriteAnnotations(const Graph& graph) {
   for (const auto& value : graph.values()) {
     if (value) names.insert(value->name());
   }
-  // An annotation of a tensor that was compiled, or folded away, would be of nothing.
+  // Annotations of tensors that no longer exist (compiled or folded) are dropped.
   for (const QuantizationAnnotation& annotation : annotations_->quantization) {
     const auto& parameters = annotation.parameters;
     const bool is_there = names.contains(annotation.tensor) &&

@@ -1,4 +1,4 @@
-// GraphWriter: the IR to the bytes of ONNX messages, through a WireWriter.
+// GraphWriter: writes the IR as ONNX messages through a WireWriter.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ namespace epiphyte::core {
 struct ValueAnnotation;
 
 void WriteType(const Type& type, WireWriter& out);
-// With what was said of the value that has the type; may be null.
+// Also writes the annotations of `value`, which has the type; may be null.
 void WriteType(const Type& type, const ValueAnnotation* value, WireWriter& out);
 // A TensorProto with its data inside.
 void WriteTensor(const Constant& constant, std::string_view name, WireWriter& out);
@@ -24,7 +24,7 @@ class GraphWriter {
   GraphWriter(const WriteOptions& options, int64_t ir_version, WireWriter& out)
       : options_(options), ir_version_(ir_version), out_(out), annotations_(options.annotations) {}
 
-  // A GraphProto's fields.
+  // Writes the fields of a GraphProto.
   void Write(const Graph& graph);
 
  private:
@@ -34,18 +34,18 @@ class GraphWriter {
   void WriteAnnotations(const Graph& graph);
   void WriteInitializer(std::string_view name, const Constant& constant);
   void WriteValueInfo(uint32_t field, const ValueDef& value);
-  // Where the constant's bytes go in the external file; writes them in the second pass.
+  // Returns the location of the constant's bytes in the external file, and writes them in the second pass.
   ExternalLocation PlaceOutside(const Constant& constant);
 
   const WriteOptions& options_;
   int64_t ir_version_;
   WireWriter& out_;
-  const GraphAnnotations* annotations_;  // of the graph that is being written; may be null
+  const GraphAnnotations* annotations_;  // annotations of the graph being written; may be null
   uint64_t external_size_ = 0;
   std::map<const void*, ExternalLocation> placed_;  // by address, so that shared weights are written once
 };
 
-// A GraphProto, everything embedded.
+// The graph as a GraphProto with all data embedded.
 std::string GraphToBytes(const Graph& graph);
 
 }  // namespace epiphyte::core

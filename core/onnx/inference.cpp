@@ -38,7 +38,7 @@ class TypeInferencer {
 
   void InferNode(Node& node) {
     origin_.Visit(node);
-    if (!node.Is("Scan")) {  // whose values keep their shapes from turn to turn
+    if (!node.Is("Scan")) {  // Scan's values have the same shapes in each iteration
       for (const Graph* body : node.subgraphs()) origin_.EnterBody(*body);
     }
     const OperatorSchema* schema = FindSchema(node);
@@ -59,7 +59,7 @@ class TypeInferencer {
     } else {
       InferWithLibonnx(inference, *schema, infer_body);
     }
-    // Inference that gave up before it came to them.
+    // Inference failed before it reached the nested graphs.
     if (bodies_inferred_ == bodies_before) {
       for (Graph* body : node.subgraphs()) InferGraph(*body);
     }
@@ -71,15 +71,16 @@ class TypeInferencer {
   void InferCustom(Node& node) {
     const CustomOperator* schema = FindCustomOperator(custom_, node.domain(), node.op_type(), node.since_version());
     if (schema == nullptr) return InferByBody(node);
-    // A call of a model's function may have the name of an operator that somebody describes.
+    // A model-local function may have the name of an operator that `schemas` describes.
     if (!HasRightArity(node, *schema)) return;
     NodeInference inference(node, data_);
     schema->Infer(inference);
     TakeOutputs(node, inference);
   }
 
-  // What is known of the inputs goes through the operator's body in a graph of its own. A provider may know more of the
-  // operator than the body can say; if none does, inlining tells what is wrong.
+  // Infers through the operator's body in a separate graph that has the known input types. Errors are ignored here,
+  // because a provider may support more of the operator than the body expresses. If no provider does, inlining reports
+  // the error.
   void InferByBody(Node& node) {
     Graph graph(node.op_type());
     std::vector<ValueDef*> outputs;
@@ -95,7 +96,7 @@ class TypeInferencer {
       if (outputs[i] != nullptr && outputs[i]->type()) MergeOutput(node, i, outputs[i]->type());
   }
 
-  // Returns the values that stand for the outputs of `node`.
+  // Adds the nodes of the body. Returns the values that correspond to the outputs of `node`.
   static std::vector<ValueDef*> PutBodyInto(Graph& graph, const Node& node, const std::string& function) {
     for (const auto& [domain, version] : node.graph().opsets()) graph.SetOpset(domain, version);
     std::vector<ValueDef*> inputs, outputs;

@@ -11,7 +11,7 @@
 namespace epiphyte::core {
 namespace {
 
-// Since when Identity takes what isn't a tensor, optional ones last.
+// First opset with an Identity that accepts all types; optionals were the last addition.
 constexpr int64_t kIdentityOfAnything = 16;
 constexpr int64_t kUnsqueezeTakesAxes = 13;
 
@@ -20,7 +20,7 @@ int64_t VersionIn(const Graph& graph, std::string_view op_type) { return SinceVe
 bool IsOptional(const TypePtr& type) { return type != nullptr && type->kind() == EP_KIND_OPTIONAL; }
 bool MayBeNoTensor(const TypePtr& type) { return type == nullptr || !type->IsTensor(); }
 
-// The type of a tensor as one slice of a scan output.
+// The type of a scan output with one slice of the given type.
 TypePtr Stacked(const TypePtr& type) {
   if (type == nullptr || !type->IsTensor()) return nullptr;
   if (!type->shape()) return Type::Tensor(type->element_type());
@@ -29,7 +29,7 @@ TypePtr Stacked(const TypePtr& type) {
   return Type::Tensor(type->element_type(), std::move(shape));
 }
 
-// The values of a body as values of the graph that it goes to.
+// Maps values of a body to values of the target graph.
 class BodyCopy {
  public:
   BodyCopy(Node& holder, const Graph& body) : graph_(holder.graph()), body_(body), prefix_(BodyPrefix(holder)) {}
@@ -96,7 +96,7 @@ bool CanTakePlace(const Node& holder, const Graph& body, std::span<const BodyRes
     if (output == nullptr) continue;
     const TypePtr& type = body.outputs()[results[i].output]->type();
     if (results[i].stacked && MayBeNoTensor(type)) return false;
-    // An output that may be nothing is another value than what is in it.
+    // An optional value and its element are different values.
     if (IsOptional(type) != IsOptional(output->type())) return false;
     if (!output->IsOutput()) continue;
     if (!identity_takes_all && MayBeNoTensor(type)) return false;
@@ -124,7 +124,7 @@ void TakePlace(Node& holder, const Graph& body, std::span<ValueDef* const> argum
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] != nullptr) graph.ReplaceOutput(&holder, i, nullptr);
   }
-  // What a node of the body makes it makes under the output's own name.
+  // Nodes of the body produce the output directly, under the output's own name.
   for (size_t i = 0; i < outputs.size(); ++i) {
     const ValueDef* result = body.outputs()[results[i].output];
     if (outputs[i] == nullptr || results[i].stacked || result->producer() == nullptr || copy.Knows(result)) continue;

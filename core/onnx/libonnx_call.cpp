@@ -6,7 +6,7 @@ namespace epiphyte::core {
 
 LibonnxCall::LibonnxCall() {
   static const bool noticed = [] {
-    FindLibonnxSchema("", "Add", 13);  // makes the static objects that every schema refers to
+    FindLibonnxSchema("", "Add", 13);  // creates the static objects that all schemas refer to
     ProcessEnd::Notice();
     return true;
   }();

@@ -1,5 +1,5 @@
-// LibonnxCall: work with libonnx on this thread, which exit() waits for: beside it, libonnx's static objects would be
-// destroyed.
+// LibonnxCall: marks this thread as using libonnx, so that exit() waits for it. Otherwise exit() would destroy
+// libonnx's static objects during the use.
 //
 //   const LibonnxCall call;   // throws CANCELED when the process ends
 #pragma once

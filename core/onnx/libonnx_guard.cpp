@@ -20,7 +20,8 @@ bool HasArityOf(const onnx::OpSchema& source, const Node& node) {
          IsWithin(node.outputs().size(), source.min_output(), source.max_output());
 }
 
-// The types that attributes have are those that CheckNode compared, unless the function is another operator's.
+// Checks the attribute types against `source`. CheckNode has done so already unless `source` is another operator's
+// schema.
 bool HasAttributesOf(const onnx::OpSchema& source, const Node& node) {
   return std::ranges::all_of(source.attributes(), [&node](const auto& entry) {
     const auto& [name, rule] = entry;
@@ -37,7 +38,7 @@ void CheckRank(const NodeInference& node, size_t input, size_t rank) {
   node.Reject("input {} has {} dimensions, {} expected", input, shape->size(), rank);
 }
 
-// MaxRoiPool's function takes the first two pooled sizes, and compares their number with the image's rank only.
+// MaxRoiPool's function reads two pooled sizes, but only compares their count with the image's rank.
 void CheckPooledShape(const NodeInference& node) {
   CheckRank(node, 0, 4);
   CheckRank(node, 1, 2);
@@ -45,7 +46,7 @@ void CheckPooledShape(const NodeInference& node) {
   if (sizes != 2) node.Reject("attribute 'pooled_shape' has {} values, 2 expected", sizes);
 }
 
-// SplitToSequence's function divides by a split that is one number.
+// SplitToSequence's function divides by a scalar split without checking it.
 void CheckSplitSize(const NodeInference& node) {
   const auto split = node.ints(1);
   const Shape* shape = node.shape(1);

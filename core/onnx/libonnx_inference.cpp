@@ -15,7 +15,7 @@
 namespace epiphyte::core {
 namespace {
 
-// Nested graphs, as libonnx wants to infer them.
+// Infers a nested graph through libonnx's interface.
 class BodyInferencer : public onnx::GraphInferencer {
  public:
   BodyInferencer(Graph& body, const InferBody& infer) : body_(body), infer_(infer) {}
@@ -66,8 +66,8 @@ class Context : public onnx::InferenceContext {
   const onnx::TypeProto* getInputType(size_t index) const override {
     CheckInput(index);
     if (node_.node().input(index) == nullptr && IsOptionalInput(source_, index)) return nullptr;
-    // Functions of libonnx read the type of an input that must be there without a look whether it is known. A type that
-    // says nothing is safe to read.
+    // libonnx's functions read the type of a required input without checking that it is known. An empty type is safe to
+    // read.
     if (!input_types_[index]) {
       input_types_[index] = std::make_unique<onnx::TypeProto>();
       if (const Type* type = node_.type(index)) ToTypeProto(*type, input_types_[index].get());
@@ -85,7 +85,7 @@ class Context : public onnx::InferenceContext {
       ToTensorProto(*constant, input_data_[index].get());
       return input_data_[index].get();
     }
-    // What propagation worked out is as good as a constant.
+    // Elements that propagation found are as good as a constant.
     const auto ints = node_.ints(index);
     if (!ints || node_.element(index) != DataType::kInt64 || node_.shape(index) == nullptr) return nullptr;
     input_data_[index] = std::make_unique<onnx::TensorProto>();
@@ -145,7 +145,7 @@ class Context : public onnx::InferenceContext {
   std::deque<BodyInferencer> bodies_;
 };
 
-// With an unknown input, or a version or element type that libonnx doesn't know, its complaints mean nothing.
+// libonnx's errors are meaningless if an input is unknown, or if libonnx doesn't know the version or an element type.
 bool IsTrusted(const NodeInference& node, const OperatorSchema& schema) {
   if (!schema.exact) return false;
   for (size_t i = 0; i < node.node().inputs().size(); ++i) {

@@ -1,5 +1,5 @@
-// Runs libonnx's inference function of a schema on a node of the IR. Messages are made only for what the function asks
-// for, and live no longer than the call.
+// Runs libonnx's inference function of a schema on a node of the IR. Protobuf messages are made only for the parts that
+// the function requests, and live during the call only.
 #pragma once
 
 #include <functional>
@@ -10,11 +10,11 @@
 
 namespace epiphyte::core {
 
-// Infers a nested graph whose inputs have the given types (null: unknown); returns the types of its outputs.
+// Infers a nested graph with inputs of the given types (null: unknown). Returns the types of its outputs.
 using InferBody = std::function<std::vector<TypePtr>(Graph& body, const std::vector<TypePtr>& inputs)>;
 
-// Sets the outputs of `node`. Throws INVALID_GRAPH for a contradiction, when the schema and all input types are such
-// that libonnx's judgement can be trusted; otherwise what it can't infer stays unknown.
+// Sets the types of the outputs of `node`. Throws INVALID_GRAPH for a contradiction if libonnx's errors can be trusted
+// for this schema and these input types. Otherwise outputs that it can't infer stay unknown.
 void InferWithLibonnx(NodeInference& node, const OperatorSchema& schema, const InferBody& infer_body);
 
 }  // namespace epiphyte::core

@@ -24,8 +24,8 @@ struct Row {
   constexpr auto key() const { return std::tie(domain, op_type, since_version); }
 };
 
-// A function of this library in front of libonnx's, which is then bound when it is called and not when this library is
-// loaded.
+// Wrapper around libonnx's function. The dynamic linker then binds libonnx's function at its first call, not when this
+// library is loaded.
 template <typename Operator>
 onnx::OpSchema Make() {
   return onnx::GetOpSchema<Operator>();
@@ -39,10 +39,11 @@ constexpr Row kRows[] = {
 static_assert(std::is_sorted(std::begin(kRows), std::end(kRows),
                              [](const Row& a, const Row& b) { return a.key() < b.key(); }));
 
-// By row. What is in there is never destroyed: plans and graphs refer to it, and a registry in libonnx does the same.
+// Schemas by row index. They are never destroyed, because plans and graphs refer to them; a registry in libonnx does
+// the same.
 constinit std::array<std::atomic<const onnx::OpSchema*>, std::size(kRows)> schemas{};
 
-// The row of the greatest version up to `opset`; null when there is none.
+// The row with the greatest version up to `opset`; null when there is none.
 const Row* FindRow(std::string_view domain, std::string_view op_type, int64_t opset) {
   const auto after = std::upper_bound(std::begin(kRows), std::end(kRows), std::tie(domain, op_type, opset),
                                       [](const auto& wanted, const Row& row) { return wanted < row.key(); });

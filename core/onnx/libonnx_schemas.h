@@ -1,5 +1,5 @@
-// The schemas of libonnx, each made when it is first asked for. Its own registry makes all of them, some 400 with their
-// documentation, when the first one is: most of what the session of a small model took.
+// Schemas of libonnx, each created at its first use. libonnx's own registry creates all of them, some 400 with
+// documentation, at the first use of any; that took most of the time of a small model's session.
 //
 //   const onnx::OpSchema* add = FindLibonnxSchema("", "Add", 17);  // of version 14
 #pragma once
@@ -14,11 +14,11 @@ class OpSchema;
 
 namespace epiphyte::core {
 
-// The version of the operator that holds at this opset of its domain, "" for ai.onnx; 0 when libonnx has none.
+// The operator's since-version at this opset of its domain ("" for ai.onnx); 0 when libonnx has none.
 int64_t LibonnxSinceVersion(std::string_view domain, std::string_view op_type, int64_t opset);
-// Its schema, which lives as long as the process; null when libonnx has none. Thread-safe.
+// The schema of that version. It lives as long as the process; null when libonnx has none. Thread-safe.
 const onnx::OpSchema* FindLibonnxSchema(std::string_view domain, std::string_view op_type, int64_t opset);
-// The names of a domain's operators, sorted, each once.
+// Names of a domain's operators, sorted, without duplicates.
 std::vector<std::string_view> LibonnxOperators(std::string_view domain);
 
 }  // namespace epiphyte::core

@@ -9,11 +9,12 @@
 namespace epiphyte::core {
 namespace {
 
-// Inputs of a Loop before the carried values, and of its body; outputs of the body before them.
+// Numbers of inputs of a Loop, and of inputs of its body, before the carried values; then of outputs of the body before
+// them.
 constexpr size_t kTripCountAndCondition = 2;
 constexpr size_t kCondition = 1;
-// Loops at most this deep within others are inferred more than once. Deeper ones, whose bodies each level would repeat,
-// take no shape of a carried value for granted.
+// Loops nested in fewer than this many other Loops are inferred repeatedly. In deeper ones carried values have unknown
+// shapes, because each level would multiply the work on their bodies.
 constexpr int kDeepestRepeated = 2;
 
 int LoopsAround(const Node& node) {
@@ -23,7 +24,7 @@ int LoopsAround(const Node& node) {
   return loops;
 }
 
-// One number: the body may declare it as a tensor of one element.
+// The type of a scalar, or of a one-element tensor if the body declares the input so.
 TypePtr OneOf(DataType element, const ValueDef& input) {
   const TypePtr& declared = input.type();
   const bool is_vector = declared && declared->shape() && declared->shape()->size() == 1;
@@ -51,7 +52,7 @@ class LoopInference {
   }
 
  private:
-  // What the first turn's shapes contradict may hold without them.
+  // False if the shapes of the first iteration lead to a contradiction; without them inference may succeed.
   bool TryOnce() {
     try {
       return InferOnce();
@@ -61,7 +62,7 @@ class LoopInference {
     }
   }
 
-  // Returns whether the carried values keep their types.
+  // Returns whether the carried values kept their types.
   bool InferOnce() {
     declared_.Restore();
     std::vector<TypePtr> inputs = fixed_inputs_;

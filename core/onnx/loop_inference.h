@@ -1,5 +1,6 @@
-// Inference of Loop. A carried value has the shape that it begins with and, from the second turn on, the one that the
-// body makes of it, so its type is what both have in common. What the body declares of it counts for nothing more.
+// Inference of Loop. A carried value has its initial shape in the first iteration, and the shape that the body produces
+// from the second on. Its type is the most precise one that covers both. Declared types in the body are ignored for
+// carried values.
 #pragma once
 
 #include "core/onnx/libonnx_inference.h"

@@ -27,7 +27,7 @@ std::string MetadataEntry(std::string_view key, std::string_view value) {
 
 namespace {
 
-// Whether `model` ends with `entry`, of which the bytes from `at` on may be others.
+// Whether `model` ends with `entry`, ignoring `count` bytes of it from offset `at` on.
 bool EndsWith(std::string_view model, std::string_view entry, size_t at, size_t count) {
   if (model.size() < entry.size()) return false;
   const std::string_view end = model.substr(model.size() - entry.size());
@@ -46,7 +46,7 @@ std::string_view KeyOf(std::string_view entry) {
 }  // namespace
 
 std::optional<TrailingEntry> LastMetadataEntry(std::string_view model, std::string_view key, size_t value_size) {
-  // The value comes last in it.
+  // The value is the last part of the entry.
   const std::string entry = MetadataEntry(key, std::string(value_size, '\0'));
   if (!EndsWith(model, entry, entry.size() - value_size, value_size)) return std::nullopt;
   return TrailingEntry{model.size() - entry.size(), {}, model.substr(model.size() - value_size)};
@@ -64,7 +64,7 @@ std::optional<TrailingEntry> LastMetadataEntry(std::string_view model, std::stri
 std::vector<std::string_view> WithoutMetadata(std::string_view model,
                                               const std::function<bool(std::string_view key)>& is_dropped) {
   std::vector<std::string_view> pieces;
-  size_t begin = 0;  // of the next piece
+  size_t begin = 0;  // start of the next piece
   WireReader reader(model, "ModelProto");
   for (size_t field_begin = 0;;) {
     WireField field;

@@ -1,7 +1,7 @@
-// One entry of a model's metadata by itself, as bytes behind a written model: protobuf takes what follows as part of
-// it.
+// One metadata entry of a model as separate bytes, which can be appended to a written model: protobuf reads them as
+// part of the model.
 //
-//   sink(MetadataEntry("author", "somebody"));
+//   sink(MetadataEntry("author", "Ada"));
 //   if (auto last = LastMetadataEntry(bytes, "author", 8)) … last->value …
 #pragma once
 
@@ -17,17 +17,17 @@ namespace epiphyte::core {
 std::string MetadataEntry(std::string_view key, std::string_view value);
 
 struct TrailingEntry {
-  size_t offset = 0;  // where the model without it ends
+  size_t offset = 0;  // size of the model without the entry
   std::string_view key_end;
   std::string_view value;
 };
-// The entry of that key with a value of that many bytes, if it is the last thing in `model`.
+// The entry with this key and a value of `value_size` bytes, if it is the last field in `model`.
 std::optional<TrailingEntry> LastMetadataEntry(std::string_view model, std::string_view key, size_t value_size);
-// The entry of that value with a key of `key_begin` and as many bytes more, likewise.
+// The entry with this value and a key of `key_begin` plus `key_end_size` bytes, if it is the last field in `model`.
 std::optional<TrailingEntry> LastMetadataEntry(std::string_view model, std::string_view key_begin, size_t key_end_size,
                                                std::string_view value);
 
-// The bytes of a model in pieces, without the entries of its metadata whose keys `is_dropped` names. Throws
+// The bytes of a model as a list of pieces, without the metadata entries for which `is_dropped` returns true. Throws
 // INVALID_PROTOBUF.
 std::vector<std::string_view> WithoutMetadata(std::string_view model,
                                               const std::function<bool(std::string_view key)>& is_dropped);

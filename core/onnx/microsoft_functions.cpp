@@ -36,7 +36,7 @@ const Operator* FindEarly(std::string_view domain, std::string_view op_type, int
 
 const Operator* Find(const Node& node) {
   if (node.domain() != kMicrosoftDomain && !node.Is("SimplifiedLayerNormalization")) {
-    // A version of its own: ONNX has the operator.
+    // A node with a since-version is an ONNX operator.
     if (node.since_version() != 0) return nullptr;
     return FindEarly(node.domain(), node.op_type(), node.graph().Opset(""));
   }
@@ -58,7 +58,7 @@ AttributeType TypeOf(char kind) {
   }
 }
 
-// The kind that the row gives an attribute, or 0.
+// The type letter of an attribute in the row, or 0.
 char KindOf(std::string_view attributes, std::string_view name) {
   while (!attributes.empty()) {
     const std::string_view entry = attributes.substr(0, attributes.find(' '));

@@ -10,13 +10,13 @@
 namespace epiphyte::core {
 namespace {
 
-// Calls within calls multiply: thirty functions that call the next one twice make a billion nodes.
+// Nested calls multiply: thirty functions that each call the next one twice produce a billion nodes.
 constexpr uint64_t kMaxUnfoldedNodes = uint64_t{1} << 20;
 
-// Operators, and how often each is there.
+// Operators, with the number of occurrences of each.
 using Calls = std::map<std::pair<std::string, std::string>, uint64_t>;
 
-// The operators of a node and of the graphs in its attributes.
+// Collects the operators of a node and of the graphs in its attributes.
 void CollectCalls(std::string_view node_proto, int depth, Calls* calls) {
   if (depth > kMaxNesting) Fail(StatusCode::kInvalidGraph, "graphs are nested more than {} levels deep", kMaxNesting);
   std::string_view op_type, domain, overload;
@@ -69,7 +69,7 @@ const FunctionBody* ModelFunctions::Find(std::string_view domain, std::string_vi
 }
 
 void ModelFunctions::CheckCalls() const {
-  // Depth first; a function that is met again while it is open calls itself. Closed ones have their unfolded extent.
+  // Depth-first search. Reaching a function that is still open means recursion. A closed one has its unfolded extent.
   struct Extent {
     uint64_t nodes = 0;
     int depth = 1;

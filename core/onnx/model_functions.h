@@ -1,4 +1,4 @@
-// ModelFunctions: the functions that a model brings along. Held by Model::functions until they are inlined.
+// ModelFunctions: the model-local functions of a model. Model::functions holds it until they are inlined.
 #pragma once
 
 #include <map>
@@ -15,15 +15,15 @@ namespace epiphyte::core {
 
 class ModelFunctions {
  public:
-  // `owner` keeps the bytes alive; null: they are copied. Throws INVALID_GRAPH for a function without a name, one that
-  // is there twice, functions that call each other in a circle, and functions that unfold to more than a million nodes
-  // or call deeper than kMaxNesting.
+  // `owner` keeps the bytes alive; null: they are copied. Throws INVALID_GRAPH for a function without a name, a
+  // duplicate, recursive calls, and functions that unfold to more than a million nodes or nest calls deeper than
+  // kMaxNesting.
   ModelFunctions(const std::vector<std::string_view>& function_protos, std::shared_ptr<const void> owner,
                  std::shared_ptr<ExternalData> external);
 
-  // Null when the node is no call of a model-local function.
+  // Null when the node doesn't call a model-local function.
   const FunctionBody* Find(std::string_view domain, std::string_view op_type) const;
-  // The messages as they were read, for writing them again.
+  // The original messages, for writing them again.
   const std::vector<std::string_view>& protos() const { return protos_; }
   const TensorReader& tensors() const { return tensors_; }
 

@@ -17,9 +17,9 @@ namespace epiphyte::core {
 namespace {
 
 constexpr int64_t kMaxIrVersion = 13;
-// From this version on a model must say which opset it uses; before, there was only one.
+// From this IR version on a model must import its opset; older models have an implicit one.
 constexpr int64_t kFirstIrVersionWithOpsets = 3;
-// Before this version every initializer had to be an input, so that being one said nothing.
+// Before this IR version every initializer had to be an input, so being an input did not mean overridable.
 constexpr int64_t kFirstIrVersionWithOverridable = 4;
 
 struct ModelFields {
@@ -72,7 +72,7 @@ std::map<std::string, int64_t> ReadOpsets(const ModelFields& fields, int64_t ir_
   return opsets;
 }
 
-// The walk itself fails on most files that are no models; this adds what the file is instead.
+// Most files that are no models fail in the walk. This adds the probable kind of file to the error.
 template <typename Walk>
 auto ExplainIfForeign(std::string_view bytes, Walk walk) {
   try {
@@ -134,12 +134,12 @@ Model ReadModelFile(const std::filesystem::path& path, const ReadOptions& option
       return WithPrintableErrors(fmt::format("model '{}': ", path.string()),
                                  [&] { return ReadModel(bytes, file, std::move(external), options); });
     } catch (const Error&) {
-      file->RequireIntact();  // if it is not, then that is what was wrong
+      file->RequireIntact();  // a truncated file explains the error better
       throw;
     }
   }();
   file->RequireIntact();
-  // Small tensors have been copied, and others may have been looked at.
+  // Small tensors have been copied, and callbacks may have read other parts of the file.
   file->ReleasePages();
   return model;
 }

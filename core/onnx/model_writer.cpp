@@ -9,7 +9,7 @@
 namespace epiphyte::core {
 namespace {
 
-// Protobuf's own limit for a message.
+// Protobuf's size limit of a message.
 constexpr uint64_t kMaxModelBytes = (uint64_t{1} << 31) - 1;
 
 void Emit(const Model& model, const WriteOptions& options, WireWriter& out) {
@@ -22,7 +22,7 @@ void Emit(const Model& model, const WriteOptions& options, WireWriter& out) {
   text(proto::model::kDomain, model.domain);
   if (model.model_version != 0) out.Int(proto::model::kModelVersion, model.model_version);
   text(proto::model::kDocString, model.doc_string);
-  // Before the graph, so that a file cut off behind it still says what it is.
+  // Written before the graph, so that a file that is truncated after it is still identifiable.
   for (const auto& entry : model.metadata) {
     out.Message(proto::model::kMetadata, [&] {
       out.Bytes(proto::entry::kKey, entry.first);

@@ -38,9 +38,9 @@ class OperatorChecker {
     if (MaxOpset(node.domain()) == 0) {
       const CustomOperator* schema = FindCustomOperator(custom_, node.domain(), node.op_type(), node.since_version());
       if (schema != nullptr) CheckNode(node, *schema);
-      return;  // without one, a provider may know it all the same
+      return;  // without a schema, a provider may still know the operator
     }
-    if (HasMicrosoftFunction(node)) return;  // optimisers leave out the domain of some
+    if (HasMicrosoftFunction(node)) return;  // optimizers omit the domain of some of these
     CheckNewerOpset(node);
     if (const OperatorSchema* schema = schemas_.Find(node.domain(), node.op_type(), node.since_version())) {
       CheckNode(node, *schema);
@@ -58,7 +58,7 @@ class OperatorChecker {
 
   static std::string_view Shown(std::string_view domain) { return domain.empty() ? "ai.onnx" : domain; }
 
-  // An opset that the core doesn't know holds mostly what the last one holds that it does.
+  // Most operators of an opset that the core doesn't know are unchanged since the newest opset that it knows.
   void CheckNewerOpset(const Node& node) {
     const int64_t opset = node.graph().Opset(node.domain());
     const int64_t newest = MaxOpset(node.domain());
@@ -78,7 +78,7 @@ class OperatorChecker {
   const ProgressCallback& on_progress_;
   const OperatorSchemas* custom_;
   SchemaTable schemas_;
-  std::set<std::string> newer_domains_;  // told of
+  std::set<std::string> newer_domains_;  // domains with a warning logged already
 };
 
 }  // namespace

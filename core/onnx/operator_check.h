@@ -1,4 +1,4 @@
-// CheckOperators: whether the nodes of a model are what the schemas of their operators demand.
+// CheckOperators: checks the nodes of a model against the schemas of their operators.
 #pragma once
 
 #include "core/base/progress_callback.h"
@@ -8,10 +8,10 @@ namespace epiphyte::core {
 
 class OperatorSchemas;
 
-// Numbers of inputs and outputs, and attributes; in nested graphs too. Calls of the model's functions and operators
-// that nobody describes are not looked at. Throws INVALID_GRAPH naming a node, NOT_IMPLEMENTED for an operator that its
-// opset doesn't have. `on_progress` beats with the nodes that are done. `schemas`: who describes operators of other
-// domains than ONNX's; may be null.
+// Checks the numbers of inputs and outputs, and the attributes, in nested graphs too. Calls of the model's functions
+// and operators without a schema are skipped. Throws INVALID_GRAPH and names a node; throws NOT_IMPLEMENTED for an
+// operator that its opset doesn't have. `on_progress` reports the nodes done. `schemas` describes operators outside
+// ONNX's domains; may be null.
 void CheckOperators(const Model& model, const ProgressCallback& on_progress = {},
                     const OperatorSchemas* schemas = nullptr);
 

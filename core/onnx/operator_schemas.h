@@ -1,5 +1,5 @@
-// OperatorSchemas: operators of other domains than ONNX's, as somebody above this floor describes them. Reading,
-// inference and inlining ask for them wherever they ask for ONNX's.
+// OperatorSchemas: interface through which higher layers describe operators outside ONNX's domains. Reading, inference
+// and inlining use it wherever they use ONNX's schemas.
 //
 //   class MySchemas : public OperatorSchemas { … };
 //   MySchemas schemas;
@@ -27,8 +27,8 @@ class CustomOperator {
   };
 
   virtual ~CustomOperator() = default;
-  // Sets what is known of the outputs. Throws INVALID_GRAPH when the model is wrong. Numbers of inputs and outputs are
-  // right.
+  // Sets the known types of the outputs. Throws INVALID_GRAPH when the model is wrong. The caller has checked the
+  // numbers of inputs and outputs.
   virtual void Infer(NodeInference& node) const = 0;
 
   std::string domain;
@@ -44,12 +44,12 @@ class CustomOperator {
 class OperatorSchemas {
  public:
   virtual ~OperatorSchemas() = default;
-  // The newest form up to `opset`; null when nobody describes the operator. Stays valid as long as this object. Never
-  // asked for operators that are ONNX's or the core's own.
+  // The newest version up to `opset`; null when the operator is unknown. The result is valid as long as this object.
+  // Never called for operators of ONNX or of the core.
   virtual const CustomOperator* Find(std::string_view domain, std::string_view op_type, int64_t opset) const = 0;
 };
 
-// Asks `schemas`, which may be null, for what isn't ONNX's or the core's own.
+// Looks the operator up in `schemas` unless it is ONNX's or the core's own. `schemas` may be null.
 const CustomOperator* FindCustomOperator(const OperatorSchemas* schemas, std::string_view domain,
                                          std::string_view op_type, int64_t opset);
 // Whether a plugin may describe the operator.

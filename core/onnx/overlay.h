@@ -1,9 +1,9 @@
-// Overlay: what the core knows of operators beyond the installed libonnx (whose newest opset is 17).
+// Overlay: operators and versions beyond the installed libonnx (its newest opset is 17).
 //
-// Four tables: the versions that operators got in opsets 18 to 26; signatures and inference of new and changed
-// operators; their attributes; fast inference for the elementwise operators, which make up most of large graphs. An
-// operator whose newer version only admits more element types has an entry in the first table alone and is inferred as
-// libonnx's version.
+// There are four tables: versions of operators in opsets 18 to 26; signatures and inference of new and changed
+// operators; their attributes; and fast inference for elementwise operators, which are most nodes of large graphs. An
+// operator with a newer version that only allows more element types appears in the first table alone. It is inferred
+// with libonnx's version.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,14 @@ struct OverlayVersion {
 };
 // Sorted by operator, then by version.
 std::span<const OverlayVersion> OverlayVersions();
-// Versions of operators of ai.onnx in opsets after kMaxOnnxOpset, as far as they are published: in a model of such an
-// opset these are not what the core knows them as.
+// Published versions of ai.onnx operators in opsets after kMaxOnnxOpset. In a model of such an opset the core does not
+// know these operators.
 std::span<const OverlayVersion> VersionsToCome();
-// The operator's newest overlay version up to `opset`; 0 when it has none.
+// The newest overlay version of the operator up to `opset`; 0 when there is none.
 int64_t OverlaySinceVersion(std::string_view domain, std::string_view op_type, int64_t opset);
 
-// All attributes of a version from 18 on (attribute_list.h); nullopt: they are those of libonnx's newest version.
+// All attributes of a version from 18 on (attribute_list.h). nullopt: the attributes are those of libonnx's newest
+// version.
 std::optional<std::string_view> OverlayAttributes(std::string_view domain, std::string_view op_type,
                                                   int64_t since_version);
 
@@ -39,7 +40,7 @@ inline constexpr int kAnyNumber = INT32_MAX;
 struct OverlayOperator {
   std::string_view op_type;
   int32_t from_version;  // applies from this version on, until the next entry of the operator
-  InferFunction infer;   // null: libonnx's inference of `inference_of`
+  InferFunction infer;   // null: libonnx's inference of operator `inference_of`
   int min_inputs = kAsBefore;
   int max_inputs = kAsBefore;
   int min_outputs = kAsBefore;
@@ -47,7 +48,7 @@ struct OverlayOperator {
   std::string_view inference_of = "";
   std::string_view domain = "";
 };
-// Null: nothing of our own, libonnx's schema says it all.
+// Null: the overlay has no entry; libonnx's schema applies.
 const OverlayOperator* FindOverlayOperator(std::string_view domain, std::string_view op_type, int64_t since_version);
 
 }  // namespace epiphyte::core

@@ -1,4 +1,4 @@
-// The attributes of operators and versions that the installed libonnx doesn't know.
+// Attributes of operators and versions that the installed libonnx doesn't know.
 #include <algorithm>
 #include <array>
 #include <tuple>
@@ -12,7 +12,7 @@ constexpr std::string_view kOnnxMl = "ai.onnx.ml";
 
 struct AttributesRow {
   std::string_view op_type;
-  int32_t since_version;  // from this version on, until the next row of the operator
+  int32_t since_version;  // first version; applies until the operator's next row
   std::string_view attributes;
   std::string_view domain = "";
 };

@@ -23,7 +23,7 @@ void InferLikeFirst(NodeInference& node) {
 void InferBroadcast(NodeInference& node) {
   const ValueDef* a = node.node().input(0);
   const ValueDef* b = node.node().input(1);
-  // Long chains of equal shapes share one type.
+  // Reuses the type object, so that long chains of equal shapes share one.
   if (a != nullptr && b != nullptr && a->type() && a->type() == b->type()) return node.SetLike(0, 0);
   const Shape* first = node.shape(0);
   std::optional<Shape> shape = BroadcastInputs(node);
@@ -46,7 +46,7 @@ void InferStringSplit(NodeInference& node) {
   node.SetTensor(0, DataType::kString, std::move(pieces));
 }
 
-// Each derivative is like what is differentiated by.
+// Each derivative has the type of the value by which it is differentiated.
 void InferGradient(NodeInference& node) {
   for (size_t i = 0; i < node.node().outputs().size(); ++i) node.SetLike(i, i);
 }

@@ -1,4 +1,4 @@
-// The inference functions that the overlay's table refers to, by the files that hold them.
+// Inference functions of the overlay's table, grouped by the file that defines them.
 #pragma once
 
 namespace epiphyte::core {
@@ -6,8 +6,8 @@ namespace epiphyte::core {
 class NodeInference;
 
 // overlay_elementwise.cpp
-void InferLikeFirst(NodeInference& node);   // every output as input 0
-void InferBroadcast(NodeInference& node);   // two inputs, broadcast; the type of the first
+void InferLikeFirst(NodeInference& node);   // every output has the type of input 0
+void InferBroadcast(NodeInference& node);   // two inputs, broadcast; element type of the first
 void InferComparison(NodeInference& node);  // two inputs, broadcast; bool
 void InferBoolLikeFirst(NodeInference& node);
 void InferStringConcat(NodeInference& node);

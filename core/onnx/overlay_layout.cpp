@@ -1,4 +1,4 @@
-// Inference of operators that make, move or resize data.
+// Inference of operators that create, move or resize data.
 #include <algorithm>
 #include <cmath>
 
@@ -42,7 +42,7 @@ std::string ShapeText(const Shape& shape) {
   return text;
 }
 
-// Fills the one -1 of a Reshape from the number of elements, cancelling dimensions that appear on both sides.
+// Computes the -1 of a Reshape from the number of elements. Dimensions that appear on both sides cancel.
 void ResolveRest(const Shape& input, const std::vector<bool>& copied, size_t rest, Shape* output) {
   int64_t known_in = 1, known_out = 1;
   std::vector<std::string> symbols;
@@ -82,7 +82,7 @@ void InferReshape(NodeInference& node) {
   Shape output(target->size());
   std::vector<bool> copied(target->size(), false);
   std::optional<size_t> rest;
-  // A size that is only known as a symbol could also be -1 or 0, so the rest can't be told then.
+  // A size that is only known as a symbol could also be -1 or 0, so the -1 can't be resolved then.
   for (size_t i = 0; i < target->size(); ++i) {
     const ValueData::Element& element = (*target)[i];
     if (!element.value) {
@@ -126,7 +126,7 @@ void InferExpand(NodeInference& node) {
 
 namespace {
 
-// What is left of a dimension; unknown where it depends on what isn't known.
+// The size of a sliced dimension; unknown if it depends on unknown values.
 Dim SliceOf(const Dim& dim, int64_t start, int64_t end, int64_t step) {
   if (start == 0 && step == 1 && end >= INT32_MAX) return dim;
   if (!dim.known() || dim.value == 0) return dim.known() ? dim : Dim();
@@ -138,13 +138,13 @@ Dim SliceOf(const Dim& dim, int64_t start, int64_t end, int64_t step) {
     return Dim(length <= 0 ? 0 : (length - 1) / step + 1);
   }
   const int64_t length = within(start, 0, dim.value - 1) - within(end, -1, dim.value - 1);
-  // The lowest step has no opposite; it leaves one element all the same.
+  // INT64_MIN can't be negated; the result is one element in any case.
   return Dim(length <= 0 ? 0 : (length - 1) / (step == INT64_MIN ? INT64_MAX : -step) + 1);
 }
 
 }  // namespace
 
-// Unlike libonnx's, it keeps the number of dimensions where only the run knows the bounds.
+// Unlike libonnx's function, it keeps the rank when the bounds are only known during the run.
 void InferSlice(NodeInference& node) {
   const Shape* input = node.shape(0);
   if (input == nullptr) return node.SetTensor(0, node.element(0), std::nullopt);
@@ -175,7 +175,7 @@ void InferSlice(NodeInference& node) {
   node.SetTensor(0, node.element(0), std::move(output));
 }
 
-// Unlike libonnx's, it takes distances that the numbers' type doesn't hold. A step of 0 is the kernel's to refuse.
+// Unlike libonnx's function, it handles distances that overflow the element type. The kernel refuses a step of 0.
 void InferRange(NodeInference& node) {
   Dim length;
   const auto ints = [&](size_t i) { return node.ints(i).value_or(std::vector<int64_t>()); };

@@ -1,4 +1,4 @@
-// Inference of Gemm, Einsum, Attention and the normalisations over last axes.
+// Inference of Gemm, Einsum, Attention and the normalizations over last axes.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -9,7 +9,7 @@
 namespace epiphyte::core {
 namespace {
 
-// Batch, heads, sequence length and head size of one of Q, K, V, which come as [B,H,L,E] or as [B,L,H*E].
+// Batch, heads, sequence length and head size of Q, K or V. The input is [B,H,L,E] or [B,L,H*E].
 struct Heads {
   Dim batch, heads, length, size;
 };
@@ -28,7 +28,7 @@ std::optional<Heads> ReadHeads(const NodeInference& node, size_t input, std::str
   return Heads{(*shape)[0], Dim(count), (*shape)[1], hidden.known() ? Dim(hidden.value / count) : Dim()};
 }
 
-// What the letters and the ellipsis of an equation stand for.
+// The dimensions that the letters and the ellipsis of an equation represent.
 struct EinsumAxes {
   std::map<char, Dim> letters;
   std::map<char, int> uses;
@@ -76,7 +76,7 @@ void ReadTerm(const NodeInference& node, std::string_view term, size_t input, Ei
     }
     ++axes->uses[c];
     const auto [known, is_new] = axes->letters.try_emplace(c, *dim);
-    // Whoever runs it says whether two sizes fit.
+    // Whether two different sizes are compatible is checked during the run.
     if (!is_new && known->second != *dim) known->second = Dim();
     ++dim;
   });
@@ -153,7 +153,7 @@ void InferGemm(NodeInference& node) {
   node.SetTensor(0, node.element(0), Shape{(*a)[transpose_a ? 1 : 0], (*b)[transpose_b ? 0 : 1]});
 }
 
-// libonnx counts the letters of an equation without an arrow in an array of 26, which capitals are outside of.
+// libonnx counts the letters of an equation without an arrow in an array of 26 and overruns it for capital letters.
 void InferEinsum(NodeInference& node) {
   std::string equation = node.node().StringAttribute("equation");
   std::erase(equation, ' ');

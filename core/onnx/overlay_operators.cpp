@@ -13,8 +13,8 @@ namespace {
 
 constexpr int kN = kAnyNumber;
 
-// Operator, from version, inference; then, where libonnx doesn't know the signature, the least and the most inputs and
-// outputs. Sorted by operator, then by version.
+// Each row has the operator, its first version and its inference. If libonnx doesn't know the signature, the row also
+// has minimum and maximum numbers of inputs and outputs. Sorted by operator, then by version.
 constexpr auto kOperators = std::to_array<OverlayOperator>({
     {"Abs", 1, InferLikeFirst},
     {"Acos", 1, InferLikeFirst},
@@ -122,7 +122,7 @@ constexpr auto kOperators = std::to_array<OverlayOperator>({
     {"RegexFullMatch", 20, InferBoolLikeFirst, 1, 1, 1, 1},
     {"Relu", 1, InferLikeFirst},
     {"Reshape", 5, InferReshape},
-    // libonnx 1.17 refuses sizes whose number isn't known.
+    // libonnx 1.17 rejects a sizes input with an unknown number of elements.
     {"Resize", 11, InferResize},
     {"Resize", 18, InferResize, 1, 4, 1, 1},
     {"RotaryEmbedding", 23, InferLikeFirst, 3, 4, 1, 1},

@@ -1,4 +1,4 @@
-// Inference of operators whose newer versions choose element types that libonnx doesn't know, and of optionals.
+// Inference of optionals, and of operators with newer versions that produce element types that libonnx doesn't know.
 #include "core/base/log.h"
 #include "core/onnx/node_inference.h"
 #include "core/onnx/overlay_inference.h"
@@ -9,7 +9,7 @@ namespace {
 
 std::optional<Shape> CopyShape(const Shape* shape) { return shape == nullptr ? std::nullopt : std::optional(*shape); }
 
-// An element type given by an attribute; kUndefined when absent or 0.
+// An element type from an attribute; kUndefined when the attribute is absent or 0.
 DataType TypeAttribute(const NodeInference& node, std::string_view name) {
   const int64_t number = node.node().IntAttribute(name, 0);
   if (number == 0) return DataType::kUndefined;
@@ -21,7 +21,7 @@ DataType TypeAttribute(const NodeInference& node, std::string_view name) {
 
 }  // namespace
 
-// What the tensor is counts: exporters change it without its value_info.
+// The tensor overrides the declared type, because exporters change the tensor without its value_info.
 void InferConstant(NodeInference& node) {
   ValueDef* const y = node.node().output(0);
   const auto& attributes = node.node().attributes();

@@ -1,4 +1,4 @@
-// The versions that operators got in opsets 18 to 26 of ai.onnx and 4 to 5 of ai.onnx.ml.
+// Versions of operators in opsets 18 to 26 of ai.onnx and 4 to 5 of ai.onnx.ml.
 #include <algorithm>
 #include <array>
 #include <tuple>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kMl = "ai.onnx.ml";
 
-// One operator's versions side by side.
+// The versions of one operator are adjacent.
 // clang-format off
 constexpr auto kVersions = std::to_array<OverlayVersion>({
     {"Acos", 22}, {"Acosh", 22}, {"AffineGrid", 20}, {"Asin", 22}, {"Asinh", 22}, {"Atan", 22}, {"Atanh", 22},
@@ -66,8 +66,8 @@ constexpr auto kVersions = std::to_array<OverlayVersion>({
 });
 // clang-format on
 
-// Opset 27 of ONNX 1.22, and what opset 28 changes so far. New operators need no row: they are not known by their
-// names.
+// Changes in opset 27 (ONNX 1.22), and changes in opset 28 so far. New operators need no row, because their names are
+// unknown.
 constexpr auto kVersionsToCome = std::to_array<OverlayVersion>({{"Cast", 28}, {"Range", 27}});
 
 constexpr bool IsBefore(const OverlayVersion& a, const OverlayVersion& b) {

@@ -7,7 +7,7 @@
 namespace epiphyte::core {
 namespace {
 
-// A spatial attribute with one number an axis.
+// A spatial attribute with one number for each axis.
 std::vector<int64_t> Spatial(const NodeInference& node, std::string_view name, size_t count, int64_t fallback) {
   std::vector<int64_t> values = node.Ints(name, std::vector<int64_t>(count, fallback));
   if (values.empty()) values.assign(count, fallback);
@@ -24,7 +24,7 @@ bool AllReasonable(const std::vector<int64_t>& values) {
   return true;
 }
 
-// Sizes of the spatial axes after a window of `kernel` slid over `input`.
+// Sizes of the spatial axes after sliding a window of size `kernel` over `input`.
 Shape WindowOutput(const NodeInference& node, const Shape& input, const std::vector<int64_t>& kernel) {
   const size_t count = kernel.size();
   const std::vector<int64_t> strides = Spatial(node, "strides", count, 1);
@@ -52,14 +52,14 @@ Shape WindowOutput(const NodeInference& node, const Shape& input, const std::vec
                   (kernel[i] - 1) * dilations[i] + 1, dim.value + begin + end, i + 2);
     }
     int64_t steps = (ceil_mode ? room + stride - 1 : room) / stride + 1;
-    // A window that would start in the padding at the end is dropped.
+    // A window that starts in the padding at the end is dropped.
     if (ceil_mode && (steps - 1) * stride >= dim.value + begin) --steps;
     output[i] = Dim(steps);
   }
   return output;
 }
 
-// The sizes of the window: the attribute, or those of the weights; -1 where not known.
+// The window sizes, from the attribute or the weights; -1 if unknown.
 std::vector<int64_t> KernelOf(const NodeInference& node, const Shape& input, const Shape& weights) {
   if (input.size() < 3 || weights.size() != input.size()) {
     node.Reject("input and weights of rank {} and {}, the same rank of 3 or more expected", input.size(),
@@ -109,7 +109,7 @@ void InferPool(NodeInference& node) {
   }
   Shape output = {(*input)[0], (*input)[1]};
   for (Dim& dim : WindowOutput(node, *input, kernel)) output.push_back(std::move(dim));
-  node.SetTensor(1, DataType::kInt64, output);  // the indices of MaxPool
+  node.SetTensor(1, DataType::kInt64, output);  // indices output of MaxPool
   node.SetTensor(0, node.element(0), std::move(output));
 }
 
@@ -128,7 +128,7 @@ void InferConvTranspose(NodeInference& node) {
   const std::vector<int64_t> pads = Spatial(node, "pads", 2 * count, 0);
   const std::vector<int64_t> extra = Spatial(node, "output_padding", count, 0);
   std::vector<int64_t> asked = node.Ints("output_shape");
-  if (asked.size() == count + 2) asked.erase(asked.begin(), asked.begin() + 2);  // some exporters give the whole shape
+  if (asked.size() == count + 2) asked.erase(asked.begin(), asked.begin() + 2);  // some exporters write the full shape
   if (!asked.empty() && asked.size() != count) {
     node.Reject("attribute 'output_shape' has {} numbers, {} expected", asked.size(), count);
   }
@@ -229,7 +229,7 @@ void InferDft(NodeInference& node) {
   const bool inverse = node.node().IntAttribute("inverse", 0) != 0;
   Shape output = *input;
   output.back() = Dim(inverse && onesided ? 1 : 2);
-  // An attribute before opset 20.
+  // The axis is an attribute before opset 20.
   const bool has_attribute = node.node().since_version() < 20;
   std::optional<std::vector<int64_t>> axis =
       std::vector<int64_t>{has_attribute ? node.node().IntAttribute("axis", 1) : -2};
@@ -250,7 +250,7 @@ void InferDft(NodeInference& node) {
   node.SetTensor(0, node.element(0), std::move(output));
 }
 
-// signal, frame_step, window?, frame_length?
+// Inputs: signal, frame_step, window?, frame_length?
 void InferStft(NodeInference& node) {
   const Shape* signal = node.shape(0);
   const Shape* window = node.shape(2);

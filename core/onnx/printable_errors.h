@@ -1,5 +1,5 @@
-// Names from a file end in messages, and a damaged file has names of any bytes. The public functions of this folder
-// pass their errors through here, so that a message is always one line that is safe to print.
+// Makes error messages printable. Messages contain names from files, and damaged files contain names with arbitrary
+// bytes. The public functions of this folder pass their errors through here, so that every message is one safe line.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// The IR's types, constants and attributes to libonnx's protobuf messages and back, for libonnx's inference and
-// function builders. Models are never read or written this way.
+// Converts the IR's types, constants and attributes to libonnx's protobuf messages and back, for libonnx's inference
+// and function builders. Models are never read or written this way.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -11,7 +11,7 @@ namespace epiphyte::core {
 
 void ToTypeProto(const Type& type, onnx::TypeProto* proto);
 TypePtr FromTypeProto(const onnx::TypeProto& proto);
-// The data of more than ValueData::kMaxElements elements is left out: inference looks at type and dims only then.
+// Omits the data of more than ValueData::kMaxElements elements; inference then uses only type and dims.
 void ToTensorProto(const Constant& constant, onnx::TensorProto* proto);
 enum class Graphs { kLeaveOut, kInclude };
 void ToAttributeProto(const Attribute& attribute, Graphs graphs, onnx::AttributeProto* proto);

@@ -45,7 +45,7 @@ inline constexpr uint32_t kName = 1, kType = 2, kDocString = 3, kMetadata = 4;
 }
 namespace type {
 inline constexpr uint32_t kTensor = 1, kSequence = 4, kMap = 5, kOpaque = 7, kSparseTensor = 8, kOptional = 9;
-// In the message of each kind.
+// Fields of the message of each kind.
 inline constexpr uint32_t kElementType = 1, kShape = 2, kMapKey = 1, kMapValue = 2;
 inline constexpr uint32_t kShapeDim = 1, kDimValue = 1, kDimParam = 2, kDimDenotation = 3, kDenotation = 6;
 }  // namespace type

@@ -1,4 +1,5 @@
-// SavedTypes: the types of all values of a graph and of those nested in it, to come back to before it is inferred anew.
+// SavedTypes: saves the types of all values of a graph and its nested graphs, to restore them before the graph is
+// inferred again.
 #pragma once
 
 #include <utility>
@@ -11,7 +12,7 @@ namespace epiphyte::core {
 class SavedTypes {
  public:
   explicit SavedTypes(const Graph& graph) { Save(graph); }
-  // The values must be there still.
+  // All saved values must still exist.
   void Restore() const {
     for (const auto& [value, type] : types_) value->set_type(type);
   }

@@ -1,5 +1,5 @@
-// Operator schemas: libonnx's, and on top of them the core's overlay: operators and versions that the installed libonnx
-// doesn't know, and inference functions of our own.
+// Operator schemas: libonnx's, and the core's overlay on top, which adds operators and versions that the installed
+// libonnx doesn't know, and the core's own inference functions.
 //
 //   SchemaTable schemas;
 //   const OperatorSchema* relu = schemas.Find("", "Relu", 22);
@@ -25,10 +25,10 @@ namespace epiphyte::core {
 inline constexpr int64_t kMaxOnnxOpset = 26;
 inline constexpr std::string_view kPreviewTrainingDomain = "ai.onnx.preview.training";
 
-// "" for the two spellings of ai.onnx.
+// Maps both spellings of ai.onnx to "".
 std::string_view NormalDomain(std::string_view domain);
-// The newest opset of a domain whose operators the core knows; 0 for any other domain. Models of newer ones are read,
-// as far as their operators are those of this one.
+// The newest opset of a domain with operators that the core knows; 0 for any other domain. Models with newer opsets are
+// read as far as their operators are unchanged since this opset.
 int64_t MaxOpset(std::string_view domain);
 
 class CustomOperator;
@@ -39,13 +39,13 @@ struct OperatorSchema {
     std::string name;
     int variable = -1;
     uint64_t element_types = 0;  // bit n: tensors of DataType n
-    bool only_tensors = true;    // false: other kinds are allowed too and not looked at
+    bool only_tensors = true;    // false: other kinds are allowed too, and not checked
   };
 
   std::string domain;
   std::string op_type;
   int64_t since_version = 0;
-  // libonnx knows this very version, so type constraints and errors of its inference are to be believed.
+  // libonnx knows exactly this version, so its type constraints and inference errors can be trusted.
   bool exact = false;
   bool deprecated = false;
   uint32_t min_inputs = 0;
@@ -53,13 +53,13 @@ struct OperatorSchema {
   uint32_t min_outputs = 0;
   uint32_t max_outputs = UINT32_MAX;
   bool variadic_inputs = false;  // the last input parameter repeats
-  bool homogeneous = true;       // … with one type
+  bool homogeneous = true;       // repetitions of the last input have one type
   std::vector<Parameter> inputs;
   std::vector<Parameter> outputs;
-  const onnx::OpSchema* libonnx = nullptr;  // the newest version that libonnx has up to this one, or null
-  InferFunction infer = nullptr;            // ours, in place of libonnx's
-  std::string_view inference_of;            // libonnx's inference of another operator, if not empty
-  std::optional<std::string_view> attributes;  // ours (attribute_list.h), in place of libonnx's
+  const onnx::OpSchema* libonnx = nullptr;     // the newest version in libonnx up to this one, or null
+  InferFunction infer = nullptr;               // the core's function, replaces libonnx's
+  std::string_view inference_of;               // libonnx's inference of another operator, if not empty
+  std::optional<std::string_view> attributes;  // the core's list (attribute_list.h), replaces libonnx's
 
   const Parameter* input(size_t index) const {
     if (index < inputs.size()) return &inputs[index];
@@ -67,12 +67,12 @@ struct OperatorSchema {
   }
 };
 
-// A cache over the registries; one for each reading or inference, so that there is no global state.
+// A cache of schemas. Each reading or inference uses its own, so that there is no global state.
 class SchemaTable {
  public:
   SchemaTable();
   ~SchemaTable();
-  // Null when nothing describes the operator in that opset.
+  // Null when no schema describes the operator in that opset.
   const OperatorSchema* Find(std::string_view domain, std::string_view op_type, int64_t opset);
 
  private:
@@ -89,18 +89,19 @@ class SchemaTable {
   std::unordered_map<Key, std::unique_ptr<Entry>, KeyHash> entries_;
 };
 
-// The operator's name that is most like `op_type`, or "".
+// The operator name closest to `op_type`, or "".
 std::string NearestOperator(std::string_view domain, std::string_view op_type);
 
-// Arity and attributes. Throws INVALID_GRAPH naming the node, NOT_IMPLEMENTED for an operator removed from the opset.
+// Checks arity and attributes. Throws INVALID_GRAPH naming the node, NOT_IMPLEMENTED for an operator removed from the
+// opset.
 void CheckNode(const Node& node, const OperatorSchema& schema);
 void CheckNode(const Node& node, const CustomOperator& schema);
-// Whether a node has as many inputs and outputs as its operator takes.
+// Whether the numbers of a node's inputs and outputs match its operator.
 bool HasRightArity(const Node& node, const CustomOperator& schema);
-// Types of the inputs, as far as they are known. Throws INVALID_GRAPH naming the node.
+// Checks the types of the inputs as far as they are known. Throws INVALID_GRAPH naming the node.
 void CheckInputTypes(const Node& node, const OperatorSchema& schema);
 
-// The number of inputs or outputs without those that are left out at the end.
+// The number of inputs or outputs, without omitted ones at the end.
 uint32_t CountWithoutTrailingNulls(const std::vector<ValueDef*>& values);
 
 // "Conv node 'conv1'", for messages.

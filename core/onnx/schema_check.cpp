@@ -1,4 +1,4 @@
-// What a schema demands of a node.
+// Checks a node against the schema of its operator.
 #include <onnx/defs/schema.h>
 
 #include <fmt/ranges.h>
@@ -30,13 +30,13 @@ std::string_view AttributeTypeName(AttributeType type) {
 
 void CheckAttributeType(const Node& node, const Attribute& attribute, AttributeType expected) {
   if (attribute.type() == expected) return;
-  // Sparse values were made dense by the reader.
+  // The reader has converted sparse values to dense ones.
   if (expected == AttributeType::kSparseTensor && attribute.type() == AttributeType::kTensor) return;
   Fail(StatusCode::kInvalidGraph, "{}: attribute '{}' is of type {}, {} expected", NodeLabel(node), attribute.name(),
        AttributeTypeName(attribute.type()), AttributeTypeName(expected));
 }
 
-// ONNX leaves names that begin with two underscores to tools.
+// ONNX reserves attribute names that begin with two underscores for tools.
 bool IsInternal(const Attribute& attribute) { return attribute.name().starts_with("__"); }
 
 [[noreturn]] void RefuseAttribute(const Node& node, const OperatorSchema& schema, const Attribute& attribute,
@@ -72,7 +72,7 @@ void CheckAttributes(const Node& node, const OperatorSchema& schema) {
   if (schema.attributes) return CheckListedAttributes(node, schema);
   if (schema.libonnx == nullptr) return;
   CheckNamesOfAttributes(node, schema);
-  // A version of which the overlay has no row of its own only admits more element types than libonnx's newest.
+  // A version without a row in the overlay only allows more element types than libonnx's newest version.
   const bool has_signature_of_libonnx = schema.exact || (schema.infer == nullptr && schema.inference_of.empty());
   for (const auto& [name, rule] : schema.libonnx->attributes()) {
     const Attribute* attribute = node.FindAttribute(name);

@@ -11,7 +11,7 @@ constexpr uint32_t kAll = UINT32_MAX;
 
 struct ShapeInputs {
   std::string_view op_type;
-  uint32_t inputs;  // bit n: the data of input n decides the shape of an output
+  uint32_t inputs;  // bit n: the data of input n determines the shape of an output
 };
 
 constexpr uint32_t Inputs(auto... indices) { return ((1u << indices) | ...); }
@@ -83,7 +83,7 @@ void ShapeOrigin::EnterBody(const Graph& body) {
 
 bool ShapeOrigin::DependsOnData(const ValueDef& value) const { return of_data_.contains(ThroughScopes(&value)); }
 
-// A value that is left out has no data that could differ.
+// An omitted value has no data that could vary.
 bool ShapeOrigin::HasFixedData(const ValueDef* value) const {
   if (value == nullptr) return true;
   value = ThroughScopes(value);

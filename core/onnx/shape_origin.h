@@ -1,5 +1,5 @@
-// ShapeOrigin: which values have a shape that depends on the data of a run, as what NonZero makes has. A size that a
-// model declares for such a value is that of one run, so it proves nothing.
+// ShapeOrigin: determines which values have a shape that depends on the data of a run, such as the output of NonZero. A
+// size that a model declares for such a value comes from one run, so it proves nothing.
 //
 //   ShapeOrigin origin;
 //   for (const Node* node : graph.TopologicalOrder()) origin.Visit(*node);
@@ -15,9 +15,10 @@ namespace epiphyte::core {
 
 class ShapeOrigin {
  public:
-  // The inputs of a body that its node runs more than once, or with values of any shape.
+  // Call for a nested graph that its node runs more than once, or with values of any shape: its inputs have unknown
+  // data.
   void EnterBody(const Graph& body);
-  // A node whose inputs have been visited.
+  // Call for each node after its inputs have been visited.
   void Visit(const Node& node);
   bool DependsOnData(const ValueDef& value) const;
 
@@ -26,8 +27,8 @@ class ShapeOrigin {
   bool HasFixedInputs(const Node& node) const;
   bool MakesShapesOfData(const Node& node) const;
 
-  std::unordered_set<const ValueDef*> of_data_;  // their shape depends on data
-  std::unordered_set<const ValueDef*> fixed_;    // their data does not depend on that of a run
+  std::unordered_set<const ValueDef*> of_data_;  // values with a shape that depends on data
+  std::unordered_set<const ValueDef*> fixed_;    // values with data that doesn't depend on a run
 };
 
 }  // namespace epiphyte::core

@@ -19,7 +19,7 @@ namespace {
 
 // --- reading
 
-// What is read from a file is the caller's to write, too; a constant may view the mapped file.
+// The caller may write to values that are read from a file. A constant may view the mapped file, so it is copied.
 ValuePtr OwnValue(const ConstantPtr& constant) {
   ValuePtr shared = Value::FromConstant(constant);
   return constant->type() == DataType::kString ? shared : Value::CopyOf(*shared);
@@ -78,7 +78,7 @@ class ValueReader {
     return elements.front();
   }
 
-  // The values come one tensor each, in a sequence; at run time they are one tensor.
+  // In the file the values are a sequence of single tensors; at run time they are one tensor.
   ValuePtr ReadMap(std::string_view bytes, const Type& value_type) const {
     std::vector<int64_t> int_keys;
     std::vector<std::string> string_keys;
@@ -146,7 +146,7 @@ ConstantPtr ToConstant(const Value& value, uint64_t begin, uint64_t count, std::
     return Constant::Strings(std::move(dims), std::move(strings));
   }
   const uint64_t bytes = DataTypeBytes(value.type(), count);
-  // The value outlives the call that writes it.
+  // No ownership is needed: the value outlives the call that writes it.
   const std::shared_ptr<const void> borrowed(std::shared_ptr<const void>(), value.data());
   const auto* data = static_cast<const uint8_t*>(value.data());
   return Constant::View(value.type(), std::move(dims), bytes == 0 ? nullptr : data + DataTypeBytes(value.type(), begin),
@@ -224,7 +224,7 @@ ValuePtr ReadValueFile(const std::filesystem::path& path, const Type& type) {
     try {
       return ValueReader(file).Read({reinterpret_cast<const char*>(file->data()), file->size()}, type);
     } catch (const Error& error) {
-      // What is a wrong tensor in a model is a wrong file here.
+      // The error of an invalid tensor in a model becomes the error of an invalid file here.
       throw Error(error.code() == StatusCode::kInvalidGraph ? StatusCode::kInvalidProtobuf : error.code(),
                   error.message());
     }

@@ -1,4 +1,5 @@
-// TensorProto, SequenceProto and OptionalProto files, as ONNX's backend tests use them, to and from run-time values.
+// Reads and writes TensorProto, SequenceProto and OptionalProto files, as ONNX's backend tests use them, from and to
+// run-time values.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +9,8 @@
 
 namespace epiphyte::core {
 
-// The file holds what `type` says: TensorProto, SequenceProto, OptionalProto or MapProto. Throws INVALID_PROTOBUF when
-// it doesn't.
+// `type` selects the message: TensorProto, SequenceProto, OptionalProto or MapProto. Throws INVALID_PROTOBUF when the
+// file doesn't contain it.
 ValuePtr ReadValueFile(const std::filesystem::path& path, const Type& type);
 void WriteValueFile(const std::filesystem::path& path, const Value& value, const Type& type, std::string_view name);
 

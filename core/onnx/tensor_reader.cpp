@@ -13,7 +13,7 @@
 namespace epiphyte::core {
 namespace {
 
-// What a sparse tensor may unfold to. The dense size comes from the file unchecked by any data in it.
+// Maximum size of an unfolded sparse tensor. The dense size in the file isn't backed by data.
 constexpr uint64_t kMaxDensifiedBytes = uint64_t{1} << 31;
 
 struct TensorFields {
@@ -102,7 +102,7 @@ void CheckSize(uint64_t found, uint64_t expected, DataType type, const std::vect
        fmt::join(dims, ","), found, expected);
 }
 
-// Offsets in the dense tensor, from linear positions or from one row of coordinates for each value.
+// Offsets in the dense tensor. `indices` has linear positions, or one row of coordinates for each value.
 std::vector<uint64_t> SparsePositions(const Constant& indices, uint64_t count, const std::vector<int64_t>& dims,
                                       uint64_t dense_count, std::string_view what) {
   const size_t rank = dims.size();
@@ -186,7 +186,7 @@ NamedTensor TensorReader::Read(std::string_view bytes, std::string_view what) co
   return result;
 }
 
-// A dense size is a claim; what the file has of values are facts.
+// Limits the unfolded size by the amount of values in the file, because the dense size is an unproven claim.
 void TensorReader::CountUnfolded(uint64_t size, uint64_t values, std::string_view subject) const {
   uint64_t earned = 0;
   if (__builtin_mul_overflow(values, kMostUnfoldedTimes, &earned) ||
@@ -228,7 +228,7 @@ NamedTensor TensorReader::ReadSparse(std::string_view bytes, std::string_view wh
   CountUnfolded(size, values.constant->byte_size(), subject);
   const uint64_t count = values.constant->element_count();
   const auto positions = SparsePositions(*indices.constant, count, dims, size / width, subject);
-  // calloc: pages that no value touches are never made.
+  // calloc, because pages without values are then never allocated.
   std::shared_ptr<void> dense(std::calloc(size == 0 ? 1 : size, 1), std::free);
   if (!dense) Fail(StatusCode::kFail, "{}: no memory for {} bytes", subject, size);
   const auto* from = static_cast<const uint8_t*>(values.constant->bytes());

@@ -1,8 +1,7 @@
-// TensorReader: TensorProto and SparseTensorProto to constants.
+// TensorReader: reads TensorProto and SparseTensorProto messages into constants.
 //
-// Raw bytes are viewed where they are (Constant::ViewOfAnyAlignment). Typed fields (int32_data and the like) are
-// decoded. Whatever a tensor claims is checked before memory is allocated for it, so a small file can't ask for a large
-// allocation.
+// Raw bytes are viewed in place (Constant::ViewOfAnyAlignment). Typed fields (int32_data and the like) are decoded. All
+// sizes in a tensor are checked before memory is allocated for it, so a small file can't cause a large allocation.
 #pragma once
 
 #include <cstdint>
@@ -24,18 +23,18 @@ struct NamedTensor {
 
 class TensorReader {
  public:
-  // `owner` keeps the model's bytes alive; null: everything is copied. `external` may be null: external data is then
+  // `owner` keeps the model's bytes alive; null: all data is copied. `external` may be null: external data is then
   // refused.
   TensorReader(std::shared_ptr<const void> owner, ExternalData* external)
       : owner_(std::move(owner)), external_(external) {}
 
-  // `what` names the tensor in messages in case it has no name of its own.
+  // `what` names the tensor in messages if it has no name.
   NamedTensor Read(std::string_view tensor_proto, std::string_view what) const;
-  // A SparseTensorProto as a dense tensor. All of a model together may become no more than kMostUnfoldedBytes, and
-  // kMostUnfoldedTimes what they have as values.
+  // Converts a SparseTensorProto to a dense tensor. All dense tensors of a model together may have kMostUnfoldedBytes
+  // bytes plus kMostUnfoldedTimes times the bytes of their sparse values.
   NamedTensor ReadSparse(std::string_view sparse_tensor_proto, std::string_view what) const;
 
-  // A view of `size` bytes of the model, or a copy where a view isn't possible.
+  // A view of `size` bytes of the model, or a copy when no view is possible.
   ConstantPtr Bytes(DataType type, std::vector<int64_t> dims, const void* data, uint64_t size,
                     const std::shared_ptr<const void>& owner) const;
   const std::shared_ptr<const void>& owner() const { return owner_; }
@@ -48,7 +47,7 @@ class TensorReader {
 
   std::shared_ptr<const void> owner_;
   ExternalData* external_;
-  // Of sparse tensors, what may still become dense. Belongs to the thread that reads the model.
+  // Bytes that sparse tensors may still unfold to. Used only by the thread that reads the model.
   mutable uint64_t unfolded_left_ = kMostUnfoldedBytes;
 };
 

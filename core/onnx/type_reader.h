@@ -1,4 +1,4 @@
-// TypeProto and ValueInfoProto to types.
+// Reads TypeProto and ValueInfoProto messages into types.
 #pragma once
 
 #include <string_view>
@@ -7,11 +7,10 @@
 
 namespace epiphyte::core {
 
-// No tensor has more dimensions than numpy allows. Without a bound a small file could ask for shapes of any size at
-// each of many nodes.
+// The maximum rank, as in numpy. Without a limit a small file could request huge shapes for each of many nodes.
 inline constexpr size_t kMaxRank = 64;
 
-// Unknown for opaque and empty types; a negative dimension counts as not known. Throws INVALID_PROTOBUF, or
+// Returns Unknown for opaque and empty types. A negative dimension is treated as unknown. Throws INVALID_PROTOBUF, and
 // INVALID_GRAPH for an element type that ONNX doesn't have and for types nested deeper than kMaxNesting.
 TypePtr ReadType(std::string_view type_proto);
 

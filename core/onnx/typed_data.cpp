@@ -8,7 +8,8 @@
 namespace epiphyte::core {
 namespace {
 
-// How elements of a type are stored: in which field, how many numbers each takes, and how wide one number is in memory.
+// Storage of a type's elements: the field, the number of protobuf numbers per element, and the width of a number in
+// memory.
 struct Storage {
   uint32_t field;
   std::string_view field_name;
@@ -69,7 +70,7 @@ bool TypedData::Take(const WireField& field) {
     case proto::tensor::kInt64Data:
     case proto::tensor::kDoubleData:
     case proto::tensor::kUint64Data:
-      // An empty packed field says nothing; an empty string is an element.
+      // An empty packed field contains no elements; an empty string is an element.
       if (field.type != WireType::kBytes || !field.bytes.empty() || field.number == proto::tensor::kStringData) {
         fields_.push_back(field);
       }
@@ -93,7 +94,7 @@ ConstantPtr TypedData::Decode(DataType type, std::vector<int64_t> dims, std::str
       found += is_float ? field.CountFixed(storage.bytes_per_number) : field.CountVarints();
     }
   }
-  // Types of less than a byte come packed, one number for each byte.
+  // Types smaller than a byte are packed; each protobuf number holds one byte.
   const uint64_t elements = ElementCount(dims);
   const bool packed = DataTypeBits(type) < 8;
   const uint64_t per_element = storage.numbers_per_element;

@@ -1,5 +1,6 @@
-// TypedData: the fields of a TensorProto that hold elements as protobuf numbers (float_data, int32_data, …), which is
-// how small tensors are often written. Collected while the message is walked, decoded once the type is known.
+// TypedData: the fields of a TensorProto that hold elements as protobuf numbers (float_data, int32_data, …). Small
+// tensors are often written this way. The fields are collected while the message is walked, and decoded once the type
+// is known.
 #pragma once
 
 #include <string>
@@ -13,12 +14,12 @@ namespace epiphyte::core {
 
 class TypedData {
  public:
-  // True when the field is one of the typed ones; it is kept then.
+  // Returns true and keeps the field when it is one of the typed fields.
   bool Take(const WireField& field);
   bool empty() const { return fields_.empty(); }
 
-  // The constant that the fields describe. Throws INVALID_GRAPH, starting with `what`, when there are more or fewer
-  // elements than `dims` say, or they are in a field that doesn't belong to `type`.
+  // The constant that the fields describe. Throws INVALID_GRAPH, starting with `what`, when the number of elements
+  // differs from `dims`, or when they are in a field that doesn't belong to `type`.
   ConstantPtr Decode(DataType type, std::vector<int64_t> dims, std::string_view what) const;
 
  private:

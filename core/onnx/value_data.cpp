@@ -46,7 +46,7 @@ Elements FromDims(const Shape& shape) {
   return elements;
 }
 
-// Python's slice rules for bounds of Shape, clamped.
+// Clamps bounds of Shape by Python's slice rules.
 size_t ClampBound(int64_t bound, size_t size) {
   const auto length = static_cast<int64_t>(size);
   if (bound < 0) bound += length;
@@ -73,7 +73,7 @@ std::optional<Elements> SizeElements(const Node& node) {
   return Elements{{product, ""}};
 }
 
-// Element-wise arithmetic of two scalars or vectors; a single element broadcasts.
+// Element-wise arithmetic of two scalars or vectors. A single element is broadcast.
 std::optional<Elements> Arithmetic(char op, const Elements& a, const Elements& b) {
   if (a.size() != b.size() && a.size() != 1 && b.size() != 1) return std::nullopt;
   const size_t count = a.empty() || b.empty() ? 0 : std::max(a.size(), b.size());
@@ -96,7 +96,7 @@ std::optional<Elements> Arithmetic(char op, const Elements& a, const Elements& b
       case '*': overflow = __builtin_mul_overflow(*x.value, *y.value, &value); break;
       default:
         overflow = *y.value == 0 || (*x.value == INT64_MIN && *y.value == -1);
-        if (!overflow) value = *x.value / *y.value;  // ONNX truncates, as C++ does
+        if (!overflow) value = *x.value / *y.value;  // ONNX truncates like C++
     }
     if (!overflow) result[i].value = value;
   }
@@ -185,11 +185,11 @@ std::optional<std::vector<int64_t>> ValueData::FindInts(const ValueDef* value) {
 void ValueData::Propagate(const Node& node) {
   if (!node.domain().empty() || node.outputs().size() != 1 || node.output(0) == nullptr) return;
   const ValueDef* output = node.output(0);
-  elements_.erase(output);  // a body is inferred more than once
+  elements_.erase(output);  // nested graphs are inferred more than once
   if (!IsSmallInteger(output->type().get())) return;
   std::optional<Elements> elements = Compute(node);
   if (!elements) return;
-  // Inference and propagation must agree on how many there are.
+  // Discards the elements when inference found another number of elements.
   const Shape& shape = *output->type()->shape();
   if (elements->size() == (shape.empty() ? 1 : static_cast<size_t>(shape[0].value))) {
     elements_.insert_or_assign(output, std::move(*elements));

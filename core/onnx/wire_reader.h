@@ -1,12 +1,12 @@
 // WireReader: walks one protobuf message in place, field by field. Nothing is copied; a length-delimited field is a
-// view of the bytes that were given. Every length is checked against the end of the message before it is used.
+// view of the input. Every length is checked against the end of the message before it is used.
 //
 //   WireReader reader(bytes, "NodeProto");
 //   for (WireField field; reader.Next(&field);) {
 //     if (field.number == 4) op_type = field.Bytes();
 //   }
 //
-// All errors are INVALID_PROTOBUF and name the message and the place.
+// All errors are INVALID_PROTOBUF and name the message and the position.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace epiphyte::core {
 
-// Graphs in attributes of nodes in graphs, and types of types. Deeper input is refused: nothing real comes near it, and
-// recursion has to end somewhere.
+// Maximum depth of nested graphs, and of nested types. Deeper input is refused, because recursion must be bounded; real
+// models stay far below.
 inline constexpr int kMaxNesting = 64;
 
 enum class WireType : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
@@ -29,18 +29,18 @@ struct WireField {
   std::string_view bytes;    // kBytes
   const char* message = "";  // for errors
 
-  // Throw when the field came with another wire type.
+  // These throw when the field has another wire type.
   std::string_view Bytes() const;
   uint64_t Varint() const;
   int64_t Int64() const { return static_cast<int64_t>(Varint()); }
   int32_t Int32() const { return static_cast<int32_t>(Varint()); }
   float Float() const;
 
-  // Repeated numbers come packed or one by one; both append here.
+  // Repeated numbers come packed or one by one; both forms append here.
   void AppendInts(std::vector<int64_t>* out) const;
   void AppendFloats(std::vector<float>* out) const;
 
-  // How many numbers of this field's packed or single form there are.
+  // The number of numbers in this field, in packed or single form.
   uint64_t CountVarints() const;
   uint64_t CountFixed(uint32_t width) const;
 };
@@ -53,7 +53,7 @@ class WireReader {
 
   // The next field; false at the end of the message.
   bool Next(WireField* field);
-  // How many bytes have been read: after Next, where the field ends.
+  // Number of bytes read. After Next it is the end of the field.
   uint64_t Offset() const { return static_cast<uint64_t>(next_ - begin_); }
 
  private:

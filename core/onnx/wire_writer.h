@@ -1,6 +1,6 @@
-// WireWriter: emits protobuf messages in two passes over the same code. The first pass counts, and remembers the size
-// of every nested message; the second writes to a sink, so that each length is known before its message begins and
-// nothing is ever held back. Linear, whatever the nesting.
+// WireWriter: emits protobuf messages in two passes over the same code. The first pass computes the size of every
+// nested message. The second writes to a sink: each length is known before its message begins, so no message is
+// buffered. Linear time at any nesting depth.
 //
 //   WireWriter counter;
 //   Emit(counter);
@@ -21,9 +21,9 @@ namespace epiphyte::core {
 
 class WireWriter {
  public:
-  // Counts.
+  // Makes a writer for the first pass.
   WireWriter() = default;
-  // Writes what `counter` counted.
+  // Makes a writer for the second pass, with the sizes from `counter`.
   WireWriter(WireWriter counter, const ByteSink& sink);
 
   bool IsCounting() const { return sink_ == nullptr; }
@@ -32,10 +32,11 @@ class WireWriter {
   void Int(uint32_t field, int64_t value);
   void Float(uint32_t field, float value);
   void Bytes(uint32_t field, std::string_view bytes);
-  // A length-delimited field without copying a large payload.
+  // Writes a length-delimited field without copying a large payload.
   void Bytes(uint32_t field, const void* data, uint64_t size);
-  // As above, with the payload at a multiple of 64 bytes from the start of the output, so that a reader can view it in
-  // place. Fields of number `padding_field`, which no reader knows, fill up; their total size is always the same.
+  // Like Bytes, with the payload at a multiple of 64 bytes from the start of the output, so that a reader can view it
+  // in place. Fields with number `padding_field`, which readers ignore, fill the gap. Their total size is always the
+  // same.
   void AlignedBytes(uint32_t field, uint32_t padding_field, const void* data, uint64_t size);
   void PackedInts(uint32_t field, const std::vector<int64_t>& values);
   void PackedFloats(uint32_t field, const std::vector<float>& values);
@@ -61,7 +62,7 @@ class WireWriter {
   static constexpr uint64_t kAlignment = 64;
   const ByteSink* sink_ = nullptr;
   uint64_t size_ = 0;
-  std::vector<uint64_t> message_sizes_;  // counting: where each message began, then its size; in order of Begin
+  std::vector<uint64_t> message_sizes_;  // counting pass: start of each message, then its size; in order of Begin
   size_t next_message_ = 0;
   std::string buffer_;
 };

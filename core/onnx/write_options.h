@@ -1,4 +1,4 @@
-// Where the bytes of a written model go.
+// Options for writing a model, and the sink for its bytes.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ using ByteSink = std::function<void(const void* data, uint64_t size)>;
 struct GraphAnnotations;
 
 struct WriteOptions {
-  // Set: initializers of at least `external_threshold` bytes go to external_sink, 64-byte aligned (4096 for those of
-  // 1 MiB and more), and refer to this file name.
+  // If set, initializers of at least `external_threshold` bytes go to external_sink and refer to this file name. They
+  // are aligned to 64 bytes, or to 4096 from 1 MiB on.
   std::string external_file_name;
   uint64_t external_threshold = 0;
   ByteSink external_sink;
-  // What the model was annotated with; see annotations.h. Null: nothing.
+  // The model's annotations (annotations.h); may be null.
   const GraphAnnotations* annotations = nullptr;
 };
 

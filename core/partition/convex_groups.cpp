@@ -38,7 +38,7 @@ class Quotient {
   uint32_t item_of(const Node& node) const { return item_of_[node.id()]; }
   uint32_t unit_of(uint32_t item) const { return unit_of_[item]; }
   bool has_unit(uint32_t item) const { return unit_of_[item] != kNone; }
-  // To the others, an exact unit is what an unsupported node is: something that a group can't hold.
+  // For other units, an exact unit is like an unsupported node: a group can't contain it.
   bool supported(uint32_t item) const { return has_unit(item) && is_exact_[item] == 0; }
   const AdjacencyList& edges() const { return edges_; }
 
@@ -71,8 +71,8 @@ class Quotient {
   AdjacencyList edges_;
 };
 
-// Units on a cycle with a node outside of all units, or with an exact one, can't be fused. Drops one in each such
-// component while rounds last, then all of them. Returns whether any was dropped.
+// Drops units on a cycle with a node outside of all units, or with an exact unit: they can't be fused. Drops one unit
+// in each such component per round while rounds last, then all of them. Returns whether a unit was dropped.
 bool DropCyclicUnits(const Quotient& quotient, std::span<const std::vector<Node*>> units,
                      const StrongComponents& components, bool all, std::vector<char>* dropped) {
   std::vector<uint32_t> size(components.count, 0);
@@ -85,7 +85,7 @@ bool DropCyclicUnits(const Quotient& quotient, std::span<const std::vector<Node*
   for (uint32_t item = static_cast<uint32_t>(components.of.size()); item-- > 0;) {
     const uint32_t component = components.of[item];
     if (size[component] < 2 || has_outsider[component] == 0 || !quotient.has_unit(item)) continue;
-    // A unit of one node can't close a cycle; it is only caught in one.
+    // A unit of one node can't close a cycle; it only lies on one.
     if (units[quotient.unit_of(item)].size() < 2) continue;
     (*dropped)[quotient.unit_of(item)] = 1;
     if (!all) size[component] = 0;
@@ -94,10 +94,12 @@ bool DropCyclicUnits(const Quotient& quotient, std::span<const std::vector<Node*
   return any;
 }
 
-// The depth of a supported item is the number of times that a path to it can leave the supported set and come back. The
-// depth of any other is that of its deepest supported ancestor, -1 if there is none. Along an edge the depth never
-// falls, and it rises from an unsupported item to a supported one; so all supported items of one depth form a convex
-// group, and the groups form no cycle.
+// Depth of each component. For a supported item, it is the largest number of times that a path to it leaves the
+// supported set and comes back. For any other item, it is the depth of its deepest supported ancestor, -1 if there is
+// none.
+//
+// Along an edge the depth never falls, and it rises from an unsupported item to a supported one. So all supported items
+// of one depth form a convex group, and the groups form no cycle.
 std::vector<int32_t> Depths(const Quotient& quotient, const StrongComponents& components) {
   std::vector<int32_t> depth(components.count, -1);
   std::vector<uint64_t> begin(components.count + 1, 0);
@@ -123,8 +125,8 @@ std::vector<int32_t> Depths(const Quotient& quotient, const StrongComponents& co
   return depth;
 }
 
-// The parts of a group that values or units connect, in the group's order. Each is convex, as the group is: a path that
-// leaves one part and comes to another would leave the group and come back.
+// The connected parts of a group, by values or units, in the group's order. Each part is convex as the group is: a path
+// that leaves one part and enters another would leave the group and come back.
 class ConnectedParts {
  public:
   ConnectedParts(const Quotient& quotient, const std::vector<Node*>& group) : quotient_(quotient) {
@@ -156,13 +158,13 @@ class ConnectedParts {
   std::unordered_map<uint32_t, uint32_t> parent_;
 };
 
-// Supported items of each depth, with the exact ones between: those of one depth come after the group of that depth and
-// before the next, in topological order.
+// Supported items grouped by depth, with exact units in between. The exact units of one depth come after the group of
+// that depth and before the next, in topological order.
 std::vector<std::vector<Node*>> GroupByDepth(const Quotient& quotient, const StrongComponents& components,
                                              const std::vector<Node*>& order, bool only_connected) {
   const std::vector<int32_t> depth = Depths(quotient, components);
   std::vector<std::vector<Node*>> merged;
-  std::map<int32_t, std::vector<std::vector<Node*>>> exact;  // by depth
+  std::map<int32_t, std::vector<std::vector<Node*>>> exact;  // key: depth
   std::unordered_map<uint32_t, std::pair<int32_t, size_t>> exact_at;
   for (Node* node : order) {
     const uint32_t item = quotient.item_of(*node);

@@ -12,20 +12,21 @@
 
 namespace epiphyte::core {
 
-// `units[i]`: nodes that belong together, usually one; no node may be in two units. Returns groups in topological
-// order, each in topological order. A unit that can't become part of any convex group (it isn't convex, or forms a
-// cycle with another unit and an unsupported node) is in none of them.
-//
-// Without rules, the number of groups is the least possible: the largest number of times that a path enters the
-// supported set. Hence nodes that aren't connected may share a group, and a graph that is supported as a whole is one
-// group. Linear in nodes and edges.
+// Rules for FormConvexGroups besides convexity.
 struct GroupingRules {
-  // By unit; may be shorter. An exact unit is a group of its own, and nothing else is in it.
+  // One flag for each unit; may be shorter. An exact unit is a group on its own.
   std::vector<char> exact;
-  // Nodes share a group only where values or units connect them, which makes more groups than need be.
+  // Nodes share a group only if values or units connect them, which makes more groups than necessary.
   bool only_connected = false;
 };
 
+// Groups units into the fewest convex groups. `units[i]` holds nodes that belong together, usually one; no node may be
+// in two units. Returns groups in topological order, each in topological order. A unit that can't be in any convex
+// group is in none of them: it isn't convex, or forms a cycle with another unit and an unsupported node.
+//
+// Without rules, the number of groups is the least possible: the largest number of times that a path enters the
+// supported set. Hence unconnected nodes may share a group, and a fully supported graph is one group. Linear in nodes
+// and edges.
 std::vector<std::vector<Node*>> FormConvexGroups(const Graph& graph, std::span<const std::vector<Node*>> units,
                                                  const GroupingRules& rules = {});
 

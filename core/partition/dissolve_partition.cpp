@@ -21,7 +21,8 @@ std::vector<Node*> DissolvePartition(const Partition& partition) {
     if (!is_new) return found->second;
     std::string name = value->name();
     ValueDef* existing = graph.FindValue(name);
-    // The nodes were in this graph under these names; only values that the partition removed are free again.
+    // The nodes were in this graph under these names; only the names of values that the partition removed are free
+    // again.
     if (existing != nullptr && (existing->producer() != nullptr || existing->IsInput() || existing->IsConstant())) {
       if (existing->IsConstant() && value->IsConstant() && existing->constant() == value->constant())
         return outer_of[value] = existing;

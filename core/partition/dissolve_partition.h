@@ -1,4 +1,4 @@
-// DissolvePartition: puts the nodes of a partition back into the graph that they were taken out of.
+// DissolvePartition: puts the nodes of a partition back into the graph that they came from.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace epiphyte::core {
 
-// The partition's node is gone afterwards, and its graph is of no further use. Returns the nodes, in the order of the
-// partition's graph; the graph that they are in now isn't finalized.
+// Removes the partition's node; the partition's graph is of no further use. Returns the nodes, in the order of the
+// partition's graph. The graph that they are in now isn't finalized.
 std::vector<Node*> DissolvePartition(const Partition& partition);
 
 }  // namespace epiphyte::core

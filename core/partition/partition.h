@@ -1,4 +1,4 @@
-// Partition: what of a graph one provider has.
+// Partition: the part of a graph that one provider got.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,14 @@
 
 namespace epiphyte::core {
 
-// A group that a provider got, still in its graph: `node` is the fused node that stands for it.
+// A group that a provider got. In the original graph the fused node `node` stands for it.
 struct Partition {
   std::string name;  // see PartitionNames
   int32_t provider = kUnplaced;
   Node* node = nullptr;          // op_type kPartitionOp in domain kPartitionDomain, in the original graph
-  std::unique_ptr<Graph> graph;  // what it computes; inputs and outputs in the order of node's
-  // EPContext nodes taken over from a context model are partitions too: graph is empty and this is the node's copy.
+  std::unique_ptr<Graph> graph;  // the partition's computation; inputs and outputs in the order of the node's
+  // EPContext nodes taken over from a context model are partitions too: `graph` is then empty, and `node` is the copy
+  // of the EPContext node.
   bool is_context = false;
 };
 

@@ -3,7 +3,8 @@
 namespace epiphyte::core {
 namespace {
 
-// Names go into context models once for each partition; a hostile graph name must not multiply.
+// Bound on the length of a part: a name goes into the context model for each partition, so a hostile graph name must
+// not multiply.
 constexpr size_t kLongestPart = 96;
 
 std::string Sanitized(std::string_view text) {

@@ -1,7 +1,8 @@
-// PartitionNames: "<prefix><graph>_<provider>_<n>", with the lowest number that is free. Plugins find their graphs in a
-// payload by these names, so one PartitionNames has all that may be in one payload: those of a model, and those of the
-// models of a share group, whose graphs may well be called the same. Nothing but what it has been told decides a name:
-// the same models in the same order have the same names, whatever else the process does.
+// PartitionNames: "<prefix><graph>_<provider>_<n>", with the lowest number that is free.
+//
+// Plugins find their graphs in a payload by these names. One PartitionNames therefore has all names that may be in one
+// payload: those of a model, or of all models of a share group, where graphs may have equal names. A name depends only
+// on the calls made so far. The same models in the same order get the same names, whatever else the process does.
 //
 //   PartitionNames names;
 //   names.Take("main_graph_npu_0");
@@ -18,14 +19,14 @@ namespace epiphyte::core {
 
 class PartitionNames {
  public:
-  // Somebody has this name already.
+  // Marks a name as taken.
   void Take(std::string name) { taken_.insert(std::move(name)); }
-  // Characters of graph and provider outside [A-Za-z0-9_.-] become '_'; long names are cut.
+  // Returns the next free name. Characters of graph and provider outside [A-Za-z0-9_.-] become '_'; long names are cut.
   std::string Next(std::string_view prefix, std::string_view graph, std::string_view provider);
 
  private:
   std::unordered_set<std::string> taken_;
-  std::unordered_map<std::string, uint64_t> next_;  // stem → the first number that may be free
+  std::unordered_map<std::string, uint64_t> next_;  // for each stem the first number that may be free
 };
 
 }  // namespace epiphyte::core

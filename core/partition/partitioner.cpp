@@ -13,27 +13,27 @@
 
 namespace epiphyte::core {
 
-// One graph with the report's entries of its nodes.
+// One graph with the placement entries of its nodes.
 struct PartitionedGraph {
   static constexpr uint32_t kNoEntry = static_cast<uint32_t>(-1);
 
   Graph* graph = nullptr;
   std::string path;
-  std::vector<uint32_t> entry_of;  // by node id; fused nodes have kNoEntry
-  // Of the nodes of each partition, in the order of its graph.
+  std::vector<uint32_t> entry_of;  // indexed by node id; fused nodes have kNoEntry
+  // Placement entries of the nodes in each partition, in the order of its graph.
   std::map<const Node*, std::vector<uint32_t>> entries_of_partition;
 };
 
 namespace {
 
-// Above this a picture can't be looked at, and edges would cost more than the report itself.
+// Node count above which no picture is made: it would be unreadable, and its edges would cost more than the report.
 constexpr size_t kLargestPicture = 5000;
 
 bool IsHostOperator(const Node& node) { return node.Is("If") || node.Is("Loop") || node.Is("Scan"); }
 
 std::string Describe(const Node& node) { return fmt::format("{} node '{}'", node.op_type(), node.name()); }
 
-// The bodies of a node with the path that reports show.
+// Visits the bodies of a node, each with its path in reports.
 template <typename Visit>
 void ForEachBody(const Node& node, uint32_t id, const std::string& path, Visit visit) {
   for (const std::unique_ptr<Attribute>& attribute : node.attributes()) {
@@ -42,7 +42,7 @@ void ForEachBody(const Node& node, uint32_t id, const std::string& path, Visit v
   }
 }
 
-// The names of nodes, among them those by which plugins know context nodes; nested graphs included.
+// Takes the names of all nodes, including nested graphs and the names by which plugins know context nodes.
 void TakeNodeNames(const Graph& graph, PartitionNames* names) {
   for (const std::unique_ptr<Node>& node : graph.nodes()) {
     if (node == nullptr) continue;
@@ -101,13 +101,13 @@ class Partitioner {
   bool IsLeftToCore(int32_t provider, const Node& node) const {
     return (providers_[provider].last_resort && IsHostOperator(node)) || IsPartitionedWithin(node);
   }
-  // Its bodies have partitions already, so nobody can take it as a whole any more.
+  // A node with partitioned bodies can no longer be taken as a whole.
   bool IsPartitionedWithin(const Node& node) const {
     return std::any_of(node.subgraphs().begin(), node.subgraphs().end(),
                        [&](const Graph* body) { return IsPartitioned(body); });
   }
   bool IsPartitioned(const Graph* graph) const { return partitioned_.contains(graph); }
-  // Whether the provider is asked about such nodes at all.
+  // Whether the provider is asked about the node at all.
   bool IsFor(int32_t provider, const Node& node) const { return !IsContextNode(node) && !IsLeftToCore(provider, node); }
   void Fuse(Level& level, int32_t provider, const std::vector<Node*>& group);
   void NoteClaims(const std::vector<Node*>& group, const std::map<const Node*, UnitNote>& notes);
@@ -123,12 +123,12 @@ class Partitioner {
   PartitionNames names_;
   const ProgressCallback& on_progress_;
   PartitionResult result_;
-  std::unordered_set<const Graph*> partitioned_;  // result_.graphs
+  std::unordered_set<const Graph*> partitioned_;  // the graphs of result_.graphs
 };
 
 void Partitioner::Report(Graph& graph, const std::string& path) {
   std::vector<NodePlacement>& entries = result_.placement.nodes;
-  // Exact only for the first graph: many small bodies must not each cause a copy.
+  // Reserves for the first graph only: many small bodies must not each cause a copy.
   if (entries.empty()) entries.reserve(graph.node_count());
   for (const std::unique_ptr<Node>& node : graph.nodes()) {
     NodePlacement& entry = entries.emplace_back();
@@ -152,7 +152,7 @@ void Partitioner::ReportEdges(const Graph& graph, uint32_t base) {
   }
 }
 
-// The nodes in the bodies of a node that a provider took as a whole.
+// Reports the nodes in the bodies of a node that a provider took as a whole.
 void Partitioner::ReportWhole(const Node& node, uint32_t id, const std::string& path, const NodePlacement& holder) {
   if (node.subgraphs().empty()) return;
   const NodePlacement taken = holder;
@@ -189,7 +189,7 @@ void Partitioner::Run(Graph& graph, const std::string& path) {
   PartitionBodies(level);
 }
 
-// Of the nodes that nobody took.
+// Partitions the bodies of the nodes that no provider took.
 void Partitioner::PartitionBodies(Level& level) {
   for (const std::unique_ptr<Node>& node : level.graph->nodes()) {
     if (node->provider != kUnplaced || node->subgraphs().empty()) continue;
@@ -199,7 +199,7 @@ void Partitioner::PartitionBodies(Level& level) {
       if (!IsPartitioned(&body)) Run(body, body_path);
     });
   }
-  // Bodies may have let go of outer values, so this graph's constants come last.
+  // Constants go last, because bodies may have stopped using values of this graph.
   RemoveUnusedConstants(*level.graph);
   Refresh(level);
 }
@@ -220,7 +220,7 @@ void Partitioner::TakeContextNodes(Level& level) {
   }
 }
 
-// Providers' answers have been checked where they crossed the ABI; what is left is what only the partitioner knows.
+// The ABI layer has checked the providers' answers already; these checks need the partitioner's knowledge.
 std::vector<std::vector<Node*>> Partitioner::CheckedUnits(const Level& level, int32_t provider,
                                                           Capability& capability) {
   std::vector<std::vector<Node*>> units;
@@ -266,7 +266,7 @@ void Partitioner::Ask(Level& level, int32_t provider) {
   ReportProgress(on_progress_, 0, 0, "checking claims");
   for (std::string& warning : capability.warnings) Warn(std::move(warning));
 
-  std::map<const Node*, UnitNote> notes;  // by a unit's first node
+  std::map<const Node*, UnitNote> notes;  // key: first node of the unit
   for (auto& [unit, note] : capability.notes) {
     if (unit < capability.units.size() && !capability.units[unit].empty()) {
       notes[capability.units[unit].front()] = std::move(note);
@@ -284,7 +284,7 @@ void Partitioner::Ask(Level& level, int32_t provider) {
     }
   }
   const std::vector<std::vector<Node*>> groups = FormConvexGroups(*level.graph, units, rules);
-  // The groups' nodes count as placed from here on, so that what is left over is what was declined.
+  // Marks the groups' nodes as placed, so that the rest are the declined ones.
   for (const std::vector<Node*>& group : groups) {
     for (Node* node : group) node->provider = provider;
   }
@@ -334,7 +334,7 @@ void Partitioner::Fuse(Level& level, int32_t provider, const std::vector<Node*>&
   level.entries_of_partition[partition.node] = std::move(entries);
 }
 
-// What the provider said of the units that became the last partition.
+// Notes the provider's claims about the units that became the last partition.
 void Partitioner::NoteClaims(const std::vector<Node*>& group, const std::map<const Node*, UnitNote>& notes) {
   if (notes.empty()) return;
   PartitionClaims claims;
@@ -360,8 +360,8 @@ void Partitioner::Refresh(Level& level) {
   for (const auto& [node, entry] : entries) level.entry_of[node->id()] = entry;
 }
 
-// The nodes of `partition`, which isn't compiled, become free again. `reason`: why its provider gave it back; "" when
-// it didn't.
+// Dissolves `partition`, which isn't compiled yet, so that its nodes are free again. `reason`: why its provider gave it
+// back; "" when it didn't.
 void Partitioner::Dissolve(Level& level, const Partition& partition, const std::string& reason) {
   const std::vector<uint32_t> entries = std::move(level.entries_of_partition.extract(partition.node).mapped());
   std::vector<char> dropped(result_.placement.nodes.size(), 0);
@@ -373,7 +373,7 @@ void Partitioner::Dissolve(Level& level, const Partition& partition, const std::
     placement.device.clear();
     placement.partition.clear();
   }
-  // The bodies of its nodes are reported anew by whoever takes them.
+  // The provider that takes these nodes reports their bodies anew.
   for (size_t i = 0; i < dropped.size(); ++i) {
     if (result_.placement.nodes[i].partition != partition.name) continue;
     dropped[i] = 1;
@@ -410,7 +410,7 @@ void Partitioner::DropEntries(const std::vector<char>& dropped) {
   }
 }
 
-// Of those who are asked once more, on nodes that nobody has.
+// Removes the declines of providers that are asked once more about free nodes.
 void Partitioner::ForgetDeclines(Level& level, std::span<const int32_t> providers) {
   for (const std::unique_ptr<Node>& node : level.graph->nodes()) {
     if (node->provider != kUnplaced) continue;
@@ -423,7 +423,7 @@ void Partitioner::ForgetDeclines(Level& level, std::span<const int32_t> provider
 
 void Partitioner::OfferAgain(std::span<const DeclinedPartition> declined, int32_t provider) {
   const auto turn = [&](int32_t of) { return std::find(order_.begin(), order_.end(), of) - order_.begin(); };
-  // By address: asking adds graphs.
+  // Pointers, because asking adds graphs.
   std::vector<Level*> levels;
   for (const std::shared_ptr<Level>& level : result_.graphs) {
     const bool concerns = std::any_of(declined.begin(), declined.end(), [&](const DeclinedPartition& given_back) {

@@ -1,9 +1,9 @@
-// Partitioner: asks providers in order of priority what they can run, forms groups, and replaces each group by one
-// node.
+// Partitioner: asks providers in order of priority for the nodes they can run, forms groups, and replaces each group by
+// one node.
 //
-// First come, first served: a placed node is not asked for again. A node with nested graphs may be claimed as a whole;
-// the nested graphs of those that nobody claimed are partitioned afterwards, with the same providers. If, Loop and Scan
-// that no provider claims stay in the graph and are run by the core.
+// The first provider that claims a node gets it; a placed node is not asked for again. A node with nested graphs may be
+// claimed as a whole. Nested graphs of unclaimed nodes are partitioned afterwards, with the same providers. If, Loop
+// and Scan that no provider claims stay in the graph and are run by the core.
 #pragma once
 
 #include <cstdint>
@@ -24,18 +24,18 @@
 
 namespace epiphyte::core {
 
-// What a provider said of a unit besides its nodes.
+// Properties of a unit that the provider stated besides its nodes.
 struct UnitNote {
-  bool exact = false;  // one partition, neither merged nor split
+  bool exact = false;  // a partition of its own, neither merged nor split
   std::string name;
-  uint64_t memory_bytes = 0;  // estimate; 0: not known
+  uint64_t memory_bytes = 0;  // estimate; 0: unknown
 };
 
-// What a provider answered for one graph, already checked by core/abi: nodes exist, are unplaced, and appear once.
+// A provider's answer for one graph, already checked by core/abi: nodes exist, are unplaced, and appear once.
 struct Capability {
   std::vector<std::vector<Node*>> units;  // single nodes and groups
-  std::map<size_t, UnitNote> notes;       // by unit; few have any
-  bool only_connected = false;            // never merge what no value connects
+  std::map<size_t, UnitNote> notes;       // key: index of the unit; few units have notes
+  bool only_connected = false;            // never merge nodes that no value connects
   std::vector<std::pair<Node*, std::string>> declined;
   std::vector<std::string> warnings;
 };
@@ -44,11 +44,11 @@ struct PartitionProvider {
   std::string name;
   std::string device;
   std::function<Capability(Graph& graph)> get_capability;
-  // Asked only when all others have been, and not for If, Loop and Scan, which the core runs itself.
+  // Fallback provider: asked after all others, and not about If, Loop and Scan, which the core runs itself.
   bool last_resort = false;
 };
 
-// Which entry of the placement each node is, for OfferAgain.
+// Placement entries of a graph's nodes, kept for OfferAgain.
 struct PartitionedGraph;
 
 struct PartitionResult {
@@ -57,35 +57,36 @@ struct PartitionResult {
   std::vector<std::shared_ptr<PartitionedGraph>> graphs;
 };
 
-// Changes `graph` and leaves it finalized. EPContext nodes are placed by the caller: claims on them are dropped, and
-// those that have a provider are reported as partitions. Constants that nothing needs outside of partitions are
-// removed. A node that nobody claimed stays, with provider kUnplaced: whether that is an error is for the caller to
-// say. Partitions are called by `names`, and like no node of the graph. `on_progress` beats between the
-// steps of each graph.
+// Partitions `graph`, which is changed and left finalized. The caller places EPContext nodes: claims on them are
+// dropped, and those with a provider are reported as partitions. Constants that are used only within partitions are
+// removed.
+//
+// An unclaimed node stays, with provider kUnplaced; the caller decides whether that is an error. Partitions get their
+// names from `names`, and none that a node of the graph has. `on_progress` is called between the steps of each graph.
 PartitionResult PartitionGraph(Graph& graph, std::span<PartitionProvider> providers, std::string_view name_prefix,
                                PartitionNames names = {}, const ProgressCallback& on_progress = {});
 
-// What a provider says of a node of one of its partitions.
+// A provider's note on a node of one of its partitions.
 struct NodeNote {
-  const Node* node = nullptr;  // of Partition::graph
+  const Node* node = nullptr;  // node of Partition::graph
   std::string text;
 };
 
-// Puts the notes into the placement. Partitions are as PartitionGraph or OfferAgain made them: not compiled yet.
+// Puts the notes into the placement. Partitions must be as PartitionGraph or OfferAgain made them, not compiled yet.
 void AddNotes(std::span<const NodeNote> notes, PartitionResult* result);
 
-// The order in which providers are asked: those that are a last resort after the others.
+// Indices of the providers in the order of asking: fallback providers after the others.
 std::vector<int32_t> AskingOrder(std::span<const PartitionProvider> providers);
 
-// A partition that its provider could not compile after all.
+// A partition that its provider could not compile.
 struct DeclinedPartition {
   const Node* node = nullptr;  // Partition::node
   std::string reason;
 };
 
-// Takes partitions away from `provider` and offers their nodes to those that are asked after it, as PartitionGraph
-// does. The partitions that these had are formed anew, so that what belongs together becomes one; so they must not be
-// compiled yet. Changes the graphs that the partitions are in and leaves them finalized; Partition::node of all others
+// Takes partitions away from `provider` and offers their nodes to the providers asked after it, as PartitionGraph does.
+// The partitions of these providers are formed anew, so that connected nodes end up in one; they must not be compiled
+// yet. Changes the graphs that the partitions are in and leaves them finalized. Partition::node of all other partitions
 // stays.
 void OfferAgain(std::span<const DeclinedPartition> declined, int32_t provider, std::span<PartitionProvider> providers,
                 std::string_view name_prefix, PartitionNames names, const ProgressCallback& on_progress,

@@ -21,7 +21,8 @@ struct Share {
   size_t partitions = 0;
 };
 
-// What each provider got: the asked ones that got something in order of priority, then "(host)", then "" for unplaced.
+// Share of each provider. Order: the asked providers that got something, by priority; then "(host)"; then "" for
+// unplaced nodes.
 std::vector<Share> Shares(const Placement& placement) {
   std::vector<Share> shares;
   std::unordered_map<std::string_view, size_t> index;
@@ -81,7 +82,7 @@ std::string Placement::RemovedSummary() const {
        {RemovalReason::kFolded, RemovalReason::kMerged, RemovalReason::kForwarded, RemovalReason::kDead,
         RemovalReason::kInlined, RemovalReason::kDecided, RemovalReason::kDeadBranch, RemovalReason::kRewritten}) {
     const auto count =
-        std::count_if(removed.begin(), removed.end(), [fate](const RemovedNode& node) { return node.fate == fate; });
+        std::count_if(removed.begin(), removed.end(), [fate](const RemovedNode& node) { return node.reason == fate; });
     if (count == 0) continue;
     text += fmt::format("{}{} {}", separator, count, RemovalReasonName(fate));
     separator = ", ";
@@ -116,7 +117,7 @@ std::string Placement::ToJson() const {
                                    {"name", node.name},
                                    {"op_type", node.op_type},
                                    {"domain", node.domain},
-                                   {"fate", RemovalReasonName(node.fate)},
+                                   {"fate", RemovalReasonName(node.reason)},
                                    {"into", node.into},
                                    {"text", node.Describe()}});
   }

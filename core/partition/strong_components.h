@@ -1,4 +1,5 @@
-// Strongly connected components of a directed graph, without recursion (graphs are as deep as they have nodes).
+// Strongly connected components of a directed graph. It doesn't recurse, because graphs may be as deep as they have
+// nodes.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@ namespace epiphyte::core {
 
 // Edges of vertex v: targets[begin[v]] to targets[begin[v + 1] - 1].
 struct AdjacencyList {
-  std::vector<uint64_t> begin;  // vertices + 1
+  std::vector<uint64_t> begin;  // number of vertices + 1 entries
   std::vector<uint32_t> targets;
 
   std::span<const uint32_t> of(uint32_t vertex) const {

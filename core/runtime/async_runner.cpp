@@ -16,7 +16,7 @@
 namespace epiphyte::core {
 
 struct AsyncRunner::State {
-  // Until there is nothing to do and the runner is going.
+  // Runs tasks until there are none left and the runner is going away.
   void Work() {
     std::unique_lock lock(mutex);
     for (;;) {
@@ -33,7 +33,7 @@ struct AsyncRunner::State {
     tasks.pop_front();
     lock.unlock();
     task();
-    task = nullptr;  // what it holds goes outside of the lock
+    task = nullptr;  // the task's captures are destroyed outside of the lock
     lock.lock();
   }
 
@@ -43,7 +43,7 @@ struct AsyncRunner::State {
   std::condition_variable changed;
   std::deque<std::function<void()>> tasks;
   std::vector<std::thread> threads;
-  size_t idle = 0;  // threads that wait for a task
+  size_t idle = 0;  // number of threads that wait for a task
   bool stop = false;
 };
 
@@ -51,7 +51,8 @@ AsyncRunner::AsyncRunner(uint32_t max_threads) : state_(std::make_shared<State>(
   state_->max_threads = max_threads == 0 ? UsableCpus().physical : max_threads;
 }
 
-// A forked child has the parent's tasks, which are the parent's to do, and a mutex that may be locked for ever.
+// A forked child gets a fresh state. The old one has the parent's tasks, which only the parent may run, and a mutex
+// that may be locked for ever.
 std::shared_ptr<AsyncRunner::State> AsyncRunner::CurrentState() {
   static constinit std::mutex renewing;
   const std::lock_guard lock(renewing);
@@ -82,7 +83,7 @@ AsyncRunner::~AsyncRunner() {
 }
 
 void AsyncRunner::Post(std::function<void()> task) {
-  const std::shared_ptr<State> shared = CurrentState();  // the task may let go of the runner
+  const std::shared_ptr<State> shared = CurrentState();  // kept here because the task may destroy the runner
   State& state = *shared;
   const std::lock_guard lock(state.mutex);
   state.tasks.push_back(std::move(task));
@@ -101,7 +102,7 @@ void AsyncRunner::Post(std::function<void()> task) {
 }
 
 bool AsyncRunner::DoOne() {
-  const std::shared_ptr<State> state = CurrentState();  // a task may let go of the runner
+  const std::shared_ptr<State> state = CurrentState();  // kept here because a task may destroy the runner
   std::unique_lock lock(state->mutex);
   if (state->tasks.empty()) return false;
   state->DoFirst(lock);

@@ -1,4 +1,4 @@
-// BodyFlow: control flow over plans of its bodies.
+// BodyFlow: base of control-flow nodes that have plans for their bodies.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ struct LateCopy {
   ValuePtr to;
 };
 
-// Sources that an earlier copy would overwrite are set aside.
+// A source that an earlier copy would overwrite is copied aside first.
 void CopyAll(std::vector<LateCopy> copies, Devices& devices) {
   for (size_t i = 0; i < copies.size(); ++i) {
     const bool overwritten =
@@ -73,7 +73,7 @@ bool BoundOutputs::IsWritable(const OutputBinding& binding, size_t step, uint32_
     if (!value.value || !Overlap(target, *value.value)) continue;
     if (queues_.IsUsedElsewhere(value, queue)) return false;
     if (!plan_.IsReadFrom(slot, step)) continue;
-    // Only the kernel itself reads it, once, and said that it can be written over.
+    // The value is an alias if only this kernel reads it, once, and has declared that it may be overwritten.
     const bool is_alias = alias >= 0 && inputs[static_cast<size_t>(alias)] == slot &&
                           used[static_cast<size_t>(alias)] == &value && IsSameMemory(target, *value.value) &&
                           !plan_.IsReadFrom(slot, step + 1) && std::count(inputs.begin(), inputs.end(), slot) == 1;
@@ -106,7 +106,7 @@ void BoundOutputs::CheckFits() const {
 void BoundOutputs::Deliver(std::span<ValuePtr> outputs) {
   CheckFits();
   const std::vector<uint32_t>& slots = plan_.tables().outputs;
-  std::vector<TrackedValue*>& to_host = frame_.used;  // no step runs any more
+  std::vector<TrackedValue*>& to_host = frame_.used;  // reused as scratch: no step runs any more
   to_host.clear();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const OutputBinding* binding = bindings_ == nullptr ? nullptr : &bindings_->outputs[i];

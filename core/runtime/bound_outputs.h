@@ -1,4 +1,4 @@
-// Bound outputs: which outputs of a run a kernel can write straight into the memory that the application has bound.
+// Bound outputs: decides which outputs of a run a kernel can write straight into the memory that the application bound.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,16 @@ class BoundOutputs {
 
   // Throws INVALID_ARGUMENT when two outputs are bound to the same memory.
   void Check() const;
-  // Null when nothing is bound for that value.
+  // Returns null when the value has no binding.
   const OutputBinding* Of(uint32_t slot) const;
-  // Whether the kernel of step `step` can write its output `output` into the bound value: it can use that memory, and
-  // nobody reads it any more, but for the kernel itself where it said that it may write over that input. `used`: the
-  // step's inputs as the kernel gets them.
+  // Whether the kernel of step `step` can write its output `output` into the bound value. The kernel must be able to
+  // use that memory, and no later work may read it. Only the kernel itself may, if it declared that it overwrites that
+  // input. `used`: the step's inputs as the kernel gets them.
   bool IsWritable(const OutputBinding& binding, size_t step, uint32_t queue, uint32_t output,
                   std::span<TrackedValue* const> used) const;
 
-  // The outputs as the application wants them, from what the steps made. Synchronizes. Throws INVALID_ARGUMENT, before
-  // anything is copied, when one doesn't fit what is bound.
+  // Delivers the outputs as the application wants them, from the results of the steps. Synchronizes. Throws
+  // INVALID_ARGUMENT, before anything is copied, when a result doesn't fit its binding.
   void Deliver(std::span<ValuePtr> outputs);
 
  private:

@@ -11,7 +11,7 @@ namespace epiphyte::core {
 
 namespace {
 
-// What is declared, as far as it is known.
+// Declared size in bytes; 0 when it is unknown.
 uint64_t DeclaredBytes(const ValueDef& value) {
   if (!value.type() || !value.type()->IsTensor() || !value.type()->IsStatic()) return 0;
   std::vector<int64_t> dims;

@@ -18,8 +18,8 @@ class ConstantEvaluator {
   ConstantEvaluator(const LoadedPlugin* plugin, ThreadPool* thread_pool, const FoldingLimits& limits = {},
                     FoldingBudget::Report report = {});
 
-  // False when the provider does not take the node or fails on it, or an output would have more than `max_bytes` or
-  // than the budget allows: the node then stays, and fails at run time if it must.
+  // Returns false when the provider does not take the node or fails on it, or an output would exceed `max_bytes` or the
+  // budget. The node then stays, and fails at run time if it must.
   bool Evaluate(const Node& node, uint64_t max_bytes, std::vector<ConstantPtr>* outputs);
 
  private:

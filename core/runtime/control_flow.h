@@ -1,4 +1,4 @@
-// Control flow: If, Loop and Scan as the core runs them, as a plan sees them.
+// Control flow: a plan's interface to If, Loop and Scan, which the core runs.
 #pragma once
 
 #include <functional>
@@ -15,20 +15,20 @@
 
 namespace epiphyte::core {
 
-// What plans are made with, those of bodies too.
+// Everything that plans, including those of bodies, are made with.
 struct PlanTools {
-  // Gives the kernel of a partition or context node. Used while a plan is made.
+  // Returns the kernel of a partition or context node. Used while a plan is made.
   std::function<std::shared_ptr<Kernel>(const Node&)> kernel_of;
   Profiler* profiler = nullptr;            // null: nothing is recorded; outlives the plan
   Devices* devices = nullptr;              // outlives the plan; null: kernels are in host memory
-  std::shared_ptr<DeviceAccount> account;  // of the session's values in device memory
+  std::shared_ptr<DeviceAccount> account;  // account of the session's values in device memory
 };
 
 class ControlFlow {
  public:
   virtual ~ControlFlow() = default;
 
-  // If, Loop and Scan of ONNX.
+  // Whether the node is ONNX's If, Loop or Scan.
   static bool Handles(const Node& node);
   static std::unique_ptr<ControlFlow> Create(const Node& node, const PlanTools& tools);
 

@@ -1,4 +1,4 @@
-// Which class runs which operator.
+// Maps each control-flow operator to its class.
 #include "core/runtime/control_flow.h"
 #include "core/runtime/if_loop.h"
 #include "core/runtime/scan.h"

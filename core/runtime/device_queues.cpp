@@ -75,7 +75,7 @@ void DeviceQueues::Copy(uint32_t queue, std::span<const EpCopy> copies) {
   if (copies.empty()) return;
   const Profiler::Span span(plan_.tools().profiler, "device", "copy", run_.tag());
   QueueState& state = frame_.queues[queue];
-  // Counted first: after an error, too, some of it can be under way.
+  // Counted before the call: even after an error some of it may be under way.
   ++state.submitted;
   state.stream->Copy(copies);
 }
@@ -98,7 +98,7 @@ std::shared_ptr<DeviceAllocation> DeviceQueues::TakeMemory(uint32_t queue, Devic
   } catch (const Error& error) {
     if (error.code() != StatusCode::kOutOfMemory) throw;
   }
-  // What submitted work has to do with now is free afterwards.
+  // Waiting frees the memory that submitted work still uses.
   SynchronizeAll();
   for (QueueState& state : frame_.queues) state.reusable.clear();
   return memory.Take(bytes, plan_.tools().account, what);
@@ -126,7 +126,7 @@ void DeviceQueues::CopyToHost(std::span<TrackedValue* const> values) {
   };
   if (std::none_of(values.begin(), values.end(), is_elsewhere)) return;
   std::vector<std::vector<EpCopy>> batches(frame_.queues.size());
-  std::vector<std::pair<TrackedValue*, uint32_t>> copied;  // whose last copy is filled by that queue
+  std::vector<std::pair<TrackedValue*, uint32_t>> copied;  // each value with the queue that fills its last copy
   for (TrackedValue* const value : values) {
     if (!is_elsewhere(value)) continue;
     if (FindCopy(*value, kNoQueue, EP_MEMORIES_HOST) != nullptr) continue;
@@ -173,7 +173,7 @@ void DeviceQueues::DropOne(TrackedValue& value) {
     if (is_of_queue && piece.use_count() == 1) {
       user.reusable.push_back(std::move(piece));
     } else {
-      // Other values are in it, or it is another device's.
+      // Other values share its memory, or it is on another device.
       user.held_pieces.push_back(std::move(piece));
     }
   } else {

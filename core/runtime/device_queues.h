@@ -1,9 +1,9 @@
-// DeviceQueues: the order of work on the devices of one run, and how long what it uses is kept.
+// DeviceQueues: orders the work on the devices of one run, and decides how long its memory is kept.
 //
-// Work is submitted to a queue and done later, in order. A value is written by one submission and read by others; who
-// wants to read it elsewhere waits for that, on the device where both streams are of one plugin, else here. What
-// submitted work uses is kept until the host has seen it done; memory that only work of one queue uses can be had at
-// once by what is submitted to that queue later.
+// Work is submitted to a queue and done later, in order. One submission writes a value, and others read it. A reader on
+// another queue waits for the writer: on the device if both streams belong to one plugin, otherwise on the host. Values
+// and memory that submitted work uses are kept until the host has seen it done. Memory that only one queue's work uses
+// can be reused at once by later submissions to that queue.
 //
 // Belongs to the thread of its run.
 #pragma once
@@ -27,36 +27,36 @@ class DeviceQueues {
   QueueState& operator[](uint32_t queue) { return frame_.queues[queue]; }
   size_t count() const { return frame_.queues.size(); }
 
-  // What is submitted to `queue` from now on finds `value` written.
+  // Orders work that is submitted to `queue` from now on after the writer of `value`.
   void WaitOnQueue(uint32_t queue, const TrackedValue& value);
-  // The host finds `value` written.
+  // Blocks until `value` is written, so that the host can read it.
   void WaitForWriter(const TrackedValue& value);
-  // All that was submitted is done.
+  // Block until all submitted work is done.
   void Synchronize(uint32_t queue);
   void SynchronizeAll();
-  // Whether some queue but `queue` still uses the value.
+  // Whether the value is still used by a queue other than `queue`.
   bool IsUsedElsewhere(const TrackedValue& value, uint32_t queue) const;
 
   void NoteUse(uint32_t queue, TrackedValue& value) { value.used_by |= uint64_t{1} << queue; }
-  void NoteWritten(uint32_t queue, TrackedValue& value);  // by the last submission
-  // Submits copies that count as one submission. None: nothing is submitted.
+  void NoteWritten(uint32_t queue, TrackedValue& value);  // written by the last submission to `queue`
+  // Submits the copies as one submission. Submits nothing for an empty list.
   void Copy(uint32_t queue, std::span<const EpCopy> copies);
 
-  // A tensor in a queue's memory.
+  // Makes a tensor in a memory of the queue's device.
   ValuePtr Make(uint32_t queue, Place place, DataType type, std::span<const int64_t> dims, std::string_view what);
-  // Copies to host memory what isn't there, by one submission to each queue that it comes from. Null entries are
-  // absent.
+  // Copies values that aren't in host memory to it, by one submission to each queue that they come from. Null entries
+  // stand for absent values.
   void CopyToHost(std::span<TrackedValue* const> values);
-  // What CopyToHost has brought there, or the value itself. It may have to be awaited.
+  // Returns the host copy that CopyToHost made, or the value itself. Its writer may still have to be waited for.
   TrackedValue& OnHost(TrackedValue& value) {
     return value.value && value.value->IsOnDevice() ? *FindCopy(value, kHostQueue, EP_MEMORIES_HOST) : value;
   }
-  // Its copy that `set` allows; null when there is none.
+  // Returns the value's copy in a memory of `set`; null when there is none.
   TrackedValue* FindCopy(TrackedValue& value, uint32_t queue, uint32_t set);
 
-  // Lets go of a value and its copies, now or as soon as submitted work allows.
+  // Releases a value and its copies, now or as soon as submitted work allows.
   void Drop(TrackedValue& value);
-  // After a failure, or before the run ends: nothing is under way any more, nothing is kept. Never throws.
+  // Called after a failure, or before the run ends. Afterwards no work is under way, and nothing is kept. Never throws.
   void Abandon() noexcept;
 
  private:

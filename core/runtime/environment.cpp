@@ -12,10 +12,10 @@ namespace epiphyte::core {
 Environment::Environment(CatalogOptions options, bool guard_mapped_files, uint32_t max_async_runs)
     : catalog_(std::move(options), HostInfo()), memory_(MachineMemory()), async_runner_(max_async_runs) {
   if (guard_mapped_files) InstallMappingGuard();
-  IsLogged(LogLevel::kError);  // makes the log, which says at once when EPIPHYTE_LOG is wrong
+  IsLogged(LogLevel::kError);  // creates the log, which reports a wrong EPIPHYTE_LOG at once
 }
 
-// weak_from_this works once a shared_ptr has the environment, which is after its constructor.
+// weak_from_this works only when a shared_ptr owns the environment, which is after its constructor.
 Devices& Environment::devices() {
   std::call_once(devices_kept_, [this] { devices_.SetKeepAlive(weak_from_this()); });
   return devices_;

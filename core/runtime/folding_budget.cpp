@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// How often a computation is looked after: the application expects a report every 200 ms.
+// Interval at which a computation is checked: the application expects a report every 200 ms.
 constexpr std::chrono::milliseconds kBetweenReports{100};
 
 }  // namespace
@@ -86,11 +86,11 @@ void FoldingBudget::Watch() {
     if (ends_ || computing_ == nullptr) continue;
     if (steady_clock::now() >= deadline_) {
       computing_->request_stop();
-      changed_.wait(lock);  // for the computation to hear it
+      changed_.wait(lock);  // until the computation has noticed the stop
       continue;
     }
     if (!report_) continue;
-    // The application may take its time; the computation may end meanwhile.
+    // Unlocked, because the application may take its time, and the computation may end meanwhile.
     lock.unlock();
     const bool is_cancelled = report_();
     lock.lock();

@@ -1,13 +1,13 @@
-// FoldingBudget: what constant folding may use of memory and time while a session is made. A file of a few bytes can
-// ask for any amount of either, and nobody has asked for a run yet: the limits are far below those of runs. What is not
-// folded is computed in runs.
+// FoldingBudget: limits the memory and time of constant folding while a session is made. A file of a few bytes can
+// demand any amount of either before any run was requested, so the limits are far below those of runs. Nodes that are
+// not folded are computed in runs.
 //
 //   FoldingBudget budget(limits, progress);
 //   const uint64_t most = budget.MostResultBytes(input_bytes);   // 0 once all is spent
 //   const FoldingBudget::Computation computation(budget);
 //   RunState run({most, most * 2}, computation.stop());
 //
-// Belongs to the thread that makes the session. Its watcher is a thread of its own.
+// Belongs to the thread that makes the session. Its watcher is a separate thread.
 #pragma once
 
 #include <chrono>
@@ -24,14 +24,15 @@
 namespace epiphyte::core {
 
 struct FoldingLimits {
-  // A result may be so large when it is not much larger than what it is made of: a weight in another order or type.
+  // Limit of a result that is not much larger than its inputs, such as a weight in another order or type. `growth` is
+  // the largest ratio of result to inputs.
   uint64_t result_bytes = uint64_t{256} << 20;
   uint64_t growth = 8;
-  // A result may be so large whatever it is made of.
+  // Limit of a result of any ratio to its inputs.
   uint64_t grown_bytes = uint64_t{32} << 20;
-  // All results of one session together. Sessions add what the model's own constants have.
+  // Limit of all results of one session together. Sessions add the bytes of the model's own constants.
   uint64_t total_bytes = uint64_t{512} << 20;
-  // All computations of one session together.
+  // Limit of all computations of one session together.
   std::chrono::milliseconds time{20'000};
 };
 
@@ -45,13 +46,14 @@ class FoldingBudget {
   FoldingBudget(const FoldingBudget&) = delete;
   FoldingBudget& operator=(const FoldingBudget&) = delete;
 
-  // The most bytes of one result of a node that reads so many bytes of constants; 0 once everything is spent.
+  // Largest result in bytes of a node that reads `input_bytes` of constants; 0 once the budget is spent.
   uint64_t MostResultBytes(uint64_t input_bytes) const;
-  // Counts what was folded.
+  // Counts a folded result.
   void CountResult(uint64_t bytes);
   bool is_spent() const { return is_spent_; }
 
-  // The time from its beginning to its end is counted. It is stopped when the time is spent or the application cancels.
+  // Counts the time of one computation, from constructor to destructor. The computation is stopped when the time is
+  // spent or the application cancels.
   class Computation {
    public:
     explicit Computation(FoldingBudget& budget);
@@ -76,9 +78,9 @@ class FoldingBudget {
   std::chrono::steady_clock::duration used_time_{};
   bool is_spent_ = false;
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
-  std::stop_source* computing_ = nullptr;  // of the computation that goes on; null: none
+  std::stop_source* computing_ = nullptr;  // stop source of the running computation; null: none
   std::chrono::steady_clock::time_point deadline_;
   bool ends_ = false;
   std::thread watcher_;  // started with the first computation

@@ -19,7 +19,7 @@ const Graph& RequiredBody(const Node& node, std::string_view attribute) {
   return body->g();
 }
 
-// A condition or a count: one element of a type.
+// Checks a condition or a count: it must be one element of `type`.
 void CheckOne(const Value& value, DataType type, std::string_view node, std::string_view what) {
   if (value.IsTensor() && value.type() == type && value.element_count() == 1) return;
   const std::string found =
@@ -34,7 +34,7 @@ bool ReadCondition(const Value& value, std::string_view node) {
   return *value.data_as<uint8_t>() != 0;
 }
 
-// The dims of one number that a body gets: of one dimension, if the body declares it so.
+// Dims of the single number that a body gets: one dimension if the body declares it so, else none.
 std::vector<int64_t> DimsOfOne(const Graph& body, size_t input) {
   const TypePtr& type = body.inputs().at(input)->type();
   const bool is_vector = type && type->shape() && type->shape()->size() == 1;
@@ -97,7 +97,7 @@ void LoopNode::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, 
   std::vector<ValuePtr> carried;
   for (size_t i = 0; i < carried_; ++i) carried.push_back(ValuePtr::Share(inputs[2 + i]));
   std::vector<std::vector<ValuePtr>> scans(scan_types_.size());
-  std::vector<uint64_t> stacked(scan_types_.size(), 0);  // bytes
+  std::vector<uint64_t> stacked(scan_types_.size(), 0);  // bytes of each scan output
   std::vector<ValuePtr> results(body_.plan->output_count());
   std::vector<Value*> arguments(carried_ + 2);
   ValuePtr condition = Value::Tensor(DataType::kBool, condition_dims_);
@@ -108,7 +108,7 @@ void LoopNode::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, 
     arguments[0] = counter.get();
     arguments[1] = condition.get();
     for (size_t i = 0; i < carried_; ++i) arguments[2 + i] = carried[i].get();
-    run.CheckStop();  // the body may have no step that does
+    run.CheckStop();  // checked here because the body may have no step that does
     body_.plan->Run(arguments, outer, results, run);
     go_on = ReadCondition(*results[0], name_);
     run.Drop(results[0]);
@@ -118,7 +118,7 @@ void LoopNode::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, 
     }
     for (size_t i = 0; i < scans.size(); ++i) {
       ValuePtr& slice = scans[i].emplace_back(std::move(results[1 + carried_ + i]));
-      // Known before the slices fill what the run may have.
+      // Checked here, before the slices fill the memory that the run may have.
       if (slice->IsTensor()) NamingErrors(name_, [&] { run.CheckValue(stacked[i] += slice->byte_size()); });
     }
   }

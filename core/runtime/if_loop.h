@@ -24,10 +24,10 @@ class LoopNode : public BodyFlow {
  private:
   Body body_;
   size_t carried_ = 0;
-  std::vector<int64_t> counter_dims_;  // none, or one of size 1, as the body declares it
+  std::vector<int64_t> counter_dims_;  // [] or [1], as the body declares it
   std::vector<int64_t> condition_dims_;
   std::string name_;
-  std::vector<TypePtr> scan_types_;  // of one iteration's scan outputs, for loops that run zero times
+  std::vector<TypePtr> scan_types_;  // types of one iteration's scan outputs, for loops that run zero times
 };
 
 }  // namespace epiphyte::core

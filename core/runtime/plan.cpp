@@ -56,7 +56,7 @@ Plan::Plan(const Graph& graph, const PlanTools& tools) : tools_(tools) {
   }
   if (on_devices_) SubmitEarly(&tables_);
 
-  // Slots are released after their last use, except constants, which stay in the frame, and outputs.
+  // Slots are released after their last use, except for outputs and for constants, which stay in the frame.
   std::vector<bool> kept(tables_.slot_count, false);
   for (const auto& constant : tables_.constants) kept[constant.first] = true;
   for (uint32_t slot : tables_.outputs) kept[slot] = true;
@@ -119,7 +119,7 @@ void Plan::Run(std::span<Value* const> inputs, std::span<Value* const> outer, st
   std::unique_ptr<Frame> frame = TakeFrame();
   for (size_t i = 0; i < inputs.size(); ++i) frame->slots[tables_.inputs[i]] = ValuePtr::Share(inputs[i]);
   for (size_t i = 0; i < outer.size(); ++i) frame->slots[tables_.outer[i]] = ValuePtr::Share(outer[i]);
-  // A frame that saw a failure is dropped: what it holds is of no further use.
+  // A frame that saw a failure is dropped, because its values are of no further use.
   for (const PlanStep& step : tables_.steps) RunStep(step, *frame, run);
   for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = frame->slots[tables_.outputs[i]];
   for (uint32_t slot : tables_.inputs) frame->slots[slot] = nullptr;

@@ -2,7 +2,7 @@
 //
 // A plan is immutable once made; a Frame holds the values of one run. Frames are kept and reused, so a steady run
 // allocates nothing but its outputs. Runs with kernels on devices, or with outputs that the application has bound, are
-// a QueueRun's.
+// done by a QueueRun.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class QueuePlan;
 
 class Plan {
  public:
-  // Control-flow nodes are built from their bodies. The graph is not needed afterwards.
+  // Makes control-flow nodes from their bodies. The graph is not needed afterwards.
   Plan(const Graph& graph, const PlanTools& tools);
   ~Plan();
   Plan(const Plan&) = delete;
@@ -33,21 +33,21 @@ class Plan {
 
   size_t input_count() const { return tables_.inputs.size(); }
   size_t output_count() const { return tables_.outputs.size(); }
-  // Inputs can be in a device's memory. Bodies of control flow, and plans for the host alone, get them in the host's.
+  // Whether inputs may be in device memory. Bodies of control flow, and plans without devices, get them in host memory.
   bool on_devices() const { return on_devices_; }
-  // Outer-scope values this plan reads, as values of the enclosing graph, in the order in which Run wants them.
+  // Values of the enclosing graph that this plan reads, in the order in which Run expects them.
   const std::vector<const ValueDef*>& outer_values() const { return outer_values_; }
 
-  // Thread-safe. `outer`: one value for each of outer_values(). Every output is set; in host memory, where `bindings`,
-  // which may be null, doesn't say otherwise. Between steps it is looked at whether the run is to go on. When it
-  // returns or throws, nothing that it submitted to a device is under way any more.
+  // Thread-safe. `outer`: one value for each of outer_values(). Sets every output, in host memory unless `bindings`
+  // (may be null) say otherwise. A stop request is checked between steps. When it returns or throws, none of its
+  // submitted device work is under way.
   void Run(std::span<Value* const> inputs, std::span<Value* const> outer, std::span<ValuePtr> outputs, RunState& run,
            const RunBindings* bindings = nullptr) const;
 
  private:
   struct Frame {
     std::vector<ValuePtr> slots;
-    std::vector<Value*> arguments;  // of the running step
+    std::vector<Value*> arguments;  // arguments of the running step
     std::vector<ValuePtr> results;
   };
 
@@ -58,11 +58,10 @@ class Plan {
 
   PlanTables tables_;
   std::vector<const ValueDef*> outer_values_;
-  PlanTools tools_;  // without kernel_of
+  PlanTools tools_;  // kernel_of is empty
   bool on_devices_ = false;
   mutable std::once_flag lanes_made_;
-  mutable std::unique_ptr<QueuePlan>
-      queues_;  // made with the plan when a kernel is on a device, else when first needed
+  mutable std::unique_ptr<QueuePlan> queues_;  // made with the plan when a kernel is on a device, else at first need
   mutable ObjectPool<Frame> frames_;
 };
 

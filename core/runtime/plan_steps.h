@@ -1,4 +1,4 @@
-// What a plan consists of: steps in order, and the slots that their values have in a run.
+// Parts of a plan: steps in order, and the slots of their values in a run.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,17 @@
 
 namespace epiphyte::core {
 
-inline constexpr uint32_t kNoSlot = UINT32_MAX;  // an absent value
+inline constexpr uint32_t kNoSlot = UINT32_MAX;  // slot number of an absent value
 
 struct PlanStep {
-  std::shared_ptr<Kernel> kernel;             // or
-  std::unique_ptr<ControlFlow> control_flow;  // one of the two
+  std::shared_ptr<Kernel> kernel;             // null if control_flow is set
+  std::unique_ptr<ControlFlow> control_flow;  // null if kernel is set
   std::string name;
-  uint32_t first_input = 0;  // into PlanTables::slots
+  uint32_t first_input = 0;  // index into PlanTables::slots
   uint32_t input_count = 0;
   uint32_t first_output = 0;
   uint32_t output_count = 0;
-  uint32_t first_release = 0;  // slots whose last use this step is
+  uint32_t first_release = 0;  // first of the slots that this step uses last
   uint32_t release_count = 0;
 
   bool on_device() const { return kernel != nullptr && kernel->places().on_device(); }
@@ -45,7 +45,7 @@ struct PlanTables {
   }
 
   std::vector<PlanStep> steps;
-  std::vector<uint32_t> slots;  // of the steps' values
+  std::vector<uint32_t> slots;  // slots of the steps' values
   std::vector<uint32_t> inputs;
   std::vector<uint32_t> outer;
   std::vector<uint32_t> outputs;

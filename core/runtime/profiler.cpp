@@ -8,9 +8,9 @@
 namespace epiphyte::core {
 namespace {
 
-// A trace of more events than this can't be looked at, and must not eat the memory of a long-running service.
+// Limit of events: a larger trace can't be viewed, and must not fill the memory of a long-running service.
 constexpr size_t kMaxEvents = 1 << 20;
-// Rows of threads have numbers below this, rows of plugins from it on.
+// Thread rows have numbers below kFirstTrack, plugin rows from it on.
 constexpr uint64_t kFirstTrack = 1 << 24;
 constexpr size_t kMaxTracks = 4096;
 
@@ -18,7 +18,7 @@ int64_t Nanoseconds(std::chrono::steady_clock::duration duration) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count();
 }
 
-// The trace's unit.
+// Converts to microseconds, the trace's unit.
 double Microseconds(int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1000; }
 
 }  // namespace

@@ -25,7 +25,7 @@ class Profiler : public SpanSink {
 
   class Span {
    public:
-    // `tag`: of the run that it is of; "" for none. The texts must live as long as the span.
+    // `tag`: the tag of the run that the span belongs to; "" for none. The texts must live as long as the span.
     Span(Profiler* profiler, std::string_view category, std::string_view name, std::string_view tag = {})
         : profiler_(profiler), category_(category), name_(name), tag_(tag) {
       if (profiler_ != nullptr) [[unlikely]]
@@ -59,14 +59,14 @@ class Profiler : public SpanSink {
     std::string category;
     std::string name;
     std::string tag;
-    int64_t start_ns;  // since the trace began
+    int64_t start_ns;  // time since the trace began
     int64_t duration_ns;
     uint64_t thread;
   };
   std::chrono::steady_clock::time_point origin_;
   mutable std::mutex mutex_;
   std::vector<Event> events_;
-  std::map<std::string, uint64_t> tracks_;  // rows of plugins, beside those of threads
+  std::map<std::string, uint64_t> tracks_;  // rows of plugins, in addition to those of threads
 };
 
 }  // namespace epiphyte::core

@@ -32,7 +32,7 @@ class Chooser {
       if (entry.state != PluginState::kLoaded || !MayJoin(entry)) continue;
       if (entry.manifest.fallback && std::exchange(has_fallback, true)) continue;
       const auto add = [&] { Add(catalog_.Load(entry.manifest.name), nullptr); };
-      // What everything falls back on isn't left out because of its options.
+      // The fallback provider isn't left out because of its options.
       if (entry.manifest.fallback) {
         add();
       } else {
@@ -57,8 +57,8 @@ class Chooser {
     return config_.providers.empty();
   }
 
-  // Opens what may join. One that fails may leave its name or a source to another, which is then opened in its place;
-  // so the catalog is read again until there is nothing new. Of the fallback providers one is enough.
+  // Opens the unlisted plugins that may join. One that fails may leave its name or a source to another plugin, which is
+  // opened instead. So the catalog is read again until nothing new appears. One fallback provider is enough.
   void LoadUnlisted() {
     std::set<std::string> failed;
     for (bool more = true; more;) {
@@ -78,7 +78,8 @@ class Chooser {
     }
   }
 
-  // Whether it went well for a provider that nobody listed. One that was given options ends the session with its error.
+  // Runs `call` for an unlisted provider and returns whether it succeeded. If the session gave the provider options,
+  // the error ends the session.
   template <typename Call>
   bool TryUnlisted(const std::string& name, const Call& call) {
     try {
@@ -125,7 +126,7 @@ class Chooser {
     }
   }
 
-  // " (…)": what failed first, or else why the fallback isn't used; "" when there is nothing to say.
+  // " (…)" with the first failure, or else with why the fallback isn't used; "" when there is no reason.
   std::string WhyNone() const {
     if (!first_failure_.empty()) return fmt::format(" ({})", first_failure_);
     for (const PluginEntry& entry : catalog_.entries()) {

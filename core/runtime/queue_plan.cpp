@@ -7,7 +7,7 @@
 namespace epiphyte::core {
 namespace {
 
-constexpr size_t kMaxQueues = 64;  // TrackedValue::used_by has a bit for each
+constexpr size_t kMaxQueues = 64;  // TrackedValue::used_by has one bit for each
 
 }  // namespace
 
@@ -98,8 +98,8 @@ void QueuePlan::PlaceOutputs() {
   }
 }
 
-// The fewest copies; among equals the device's local memory before its others before the host's, which is better only
-// when nobody on the device reads the value.
+// Chooses the place with the fewest copies. Among equals the order is: local device memory, other device memory, host
+// memory. Host memory comes first when no step on the device reads the value.
 Place QueuePlan::ChoosePlace(const PlanStep& step, uint32_t queue, uint32_t output, uint32_t slot) const {
   const uint32_t set = step.kernel->places().OfOutput(output);
   const auto copies = [&](Place place) {

@@ -1,10 +1,11 @@
-// DeviceQueue plan: which steps of a plan go to which device, and where the values between them are best made.
+// QueuePlan: the device of each step of a plan, and the best places for the values between steps.
 //
-// A queue is a device on which kernels of the plan run. Each run has one stream for it, so what is submitted to a queue
-// is done in order; queues wait for each other only where values pass between them.
+// A queue is a device that kernels of the plan run on. Each run has one stream for it, so work submitted to a queue is
+// done in order. Queues wait for each other only if values pass between them.
 //
-// A value's place is decided here, once: device memory when every consumer on that device takes it there, host memory
-// when producer and consumers share that, else where the fewest copies are left. What an application binds comes first.
+// A value's place is decided here, once. It is device memory when every consumer on that device accepts it there, and
+// host memory when producer and consumers share that. Otherwise it is the place with the fewest copies. An
+// application's binding takes precedence.
 #pragma once
 
 #include <array>
@@ -21,7 +22,7 @@
 
 namespace epiphyte::core {
 
-inline constexpr uint32_t kHostQueue = UINT32_MAX;  // a step that runs on the host
+inline constexpr uint32_t kHostQueue = UINT32_MAX;  // queue of a step that runs on the host
 
 // A memory of a queue's device, or the host's.
 struct Place {
@@ -29,13 +30,13 @@ struct Place {
   uint32_t memory = kHost;
 
   bool on_host() const { return memory == kHost; }
-  // Whether a kernel that named `set` can use it.
+  // Whether a kernel that named `set` can use this memory.
   bool In(uint32_t set) const { return (set & (on_host() ? EP_MEMORIES_HOST : EP_MEMORIES_HOST << (memory + 1))) != 0; }
 };
 
 class QueuePlan {
  public:
-  // `tables` outlives it. Throws EP_FAIL when a kernel is on a device that its plugin doesn't have.
+  // `tables` must outlive it. Throws EP_FAIL when a kernel is on a device that its plugin doesn't have.
   QueuePlan(const PlanTables& tables, const PlanTools& tools);
   QueuePlan(const QueuePlan&) = delete;
   QueuePlan& operator=(const QueuePlan&) = delete;
@@ -47,12 +48,12 @@ class QueuePlan {
   uint32_t QueueOf(size_t step) const { return step_lanes_[step]; }
   // The queue of a device; kHostQueue when no step runs there.
   uint32_t QueueOf(const LoadedPlugin& plugin, uint32_t device) const;
-  // Where an output is best made: `slot_place` counts as PlanTables::slots does.
+  // Best place of an output. `slot_place`: index into PlanTables::slots.
   Place PlaceOf(size_t slot_place) const { return places_[slot_place]; }
-  // Where an input that is elsewhere is copied to, for a kernel that named `set`.
+  // Place that an input is copied to, when it is elsewhere, for a kernel that named `set`.
   Place BestOf(uint32_t queue, uint32_t set) const;
-  // Whether a step from `step` on reads a slot, or it is an output, or a constant: frames keep those, and their copies,
-  // for later runs.
+  // Whether a slot is still needed: a step from `step` on reads it, or it is an output or a constant. Frames keep
+  // constants, and their copies, for later runs.
   bool IsReadFrom(uint32_t slot, size_t step) const {
     return is_output_[slot] || is_constant_[slot] || (!readers_[slot].empty() && readers_[slot].back().step >= step);
   }
@@ -62,9 +63,9 @@ class QueuePlan {
   void RequireNoLoss() const;
   void NoteLoss(uint32_t queue) const { queues_[queue]->lost.store(true, std::memory_order_release); }
 
-  // With streams for all queues. Throws what making a stream gives.
+  // Returns a frame with streams for all queues. Throws the plugin's error of making a stream.
   std::unique_ptr<QueueFrame> TakeFrame() const;
-  // Of a run that went well.
+  // Gives back the frame of a successful run.
   void GiveFrame(std::unique_ptr<QueueFrame> frame) const;
 
  private:
@@ -87,9 +88,9 @@ class QueuePlan {
     size_t step;
     size_t input;
   };
-  std::vector<std::vector<Reader>> readers_;  // by slot
-  std::vector<bool> is_output_;               // by slot
-  std::vector<bool> is_constant_;             // by slot
+  std::vector<std::vector<Reader>> readers_;  // indexed by slot
+  std::vector<bool> is_output_;               // indexed by slot
+  std::vector<bool> is_constant_;             // indexed by slot
   mutable ObjectPool<QueueFrame> frames_;
 };
 

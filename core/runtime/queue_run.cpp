@@ -13,7 +13,7 @@ bool CanBeOnDevice(const Value& value) { return value.IsTensor() && value.type()
 
 }  // namespace
 
-// Where the outputs of the running step go.
+// Makes the outputs of the running step.
 class QueueRun::StepOutputs : public OutputMaker {
  public:
   StepOutputs(QueueRun& run, size_t step, uint32_t queue) : run_(run), step_(step), queue_(queue) {}
@@ -59,7 +59,7 @@ class QueueRun::StepOutputs : public OutputMaker {
 
   Place PlaceOf(uint32_t index, const OutputBinding* binding) const {
     if (binding != nullptr) {
-      // The memory of the bound value, too: one that can't be written in place is copied on the device then.
+      // A bound value's memory counts, too: an output that can't be written in place is then copied on the device.
       const DeviceMemory* wanted = binding->memory.get();
       if (binding->value && binding->value->IsOnDevice()) wanted = PieceOf(*binding->value)->pool().get();
       const PluginDevice& device = run_.plan_.device(queue_);
@@ -71,7 +71,7 @@ class QueueRun::StepOutputs : public OutputMaker {
     return run_.plan_.PlaceOf(step().first_output + index);
   }
 
-  // The memory of the input that the kernel may write over, when nobody else wants it any more; else null.
+  // Returns the input's memory that the kernel may overwrite, if nothing else needs it any more; else null.
   ValuePtr OverInput(uint32_t index, DataType type, std::span<const int64_t> dims, const OutputBinding* binding) const {
     const int32_t alias = step().kernel->places().AliasOf(index);
     const auto inputs = run_.tables_.InputsOf(step());
@@ -83,7 +83,7 @@ class QueueRun::StepOutputs : public OutputMaker {
     const TrackedValue* given = run_.frame_.used[input];
     if (given == nullptr || !given->value || !given->value->IsOnDevice()) return nullptr;
     const Value& value = *given->value;
-    // Applications keep their inputs; another output may be over the same input.
+    // Applications keep their inputs; another output may overwrite the same input.
     if (!value.IsUnique() || value.storage().use_count() != 1) return nullptr;
     if (run_.queues_.IsUsedElsewhere(*given, queue_)) return nullptr;
     if (DataTypeBytes(type, ElementCount(dims.data(), dims.size())) != value.byte_size()) return nullptr;
@@ -177,14 +177,14 @@ void QueueRun::RunOnHost(size_t index) {
   step.kernel->Execute(frame_.arguments, results, &run_, bindings_ == nullptr ? nullptr : &submission);
 }
 
-// Where the kernel can read it: the value itself, or a copy, which `batch` is to fill.
+// Returns the input where the kernel can read it: the value itself, or a copy that `batch` will fill.
 TrackedValue* QueueRun::BringInput(size_t index, uint32_t queue, size_t input, std::vector<EpCopy>* batch) {
   const PlanStep& step = tables_.steps[index];
   const uint32_t slot = tables_.InputsOf(step)[input];
   if (slot == kNoSlot || !frame_.slots[slot].value) return nullptr;
   TrackedValue& value = frame_.slots[slot];
   const uint32_t set = step.kernel->places().OfInput(input);
-  // What the host reads while it executes: the views of other values, and host memory.
+  // Used for inputs that the host reads during Execute: views of other values, and host memory.
   const auto on_host = [&]() -> TrackedValue* {
     TrackedValue* const values[] = {&value};
     queues_.CopyToHost(values);
@@ -229,7 +229,7 @@ TrackedValue* QueueRun::BringInput(size_t index, uint32_t queue, size_t input, s
 
 void QueueRun::BringInputs(size_t index, uint32_t queue) {
   const PlanStep& step = tables_.steps[index];
-  // Room for all copies first: their addresses are kept.
+  // Reserve space for all copies first, because their addresses are kept.
   for (const uint32_t slot : tables_.InputsOf(step)) {
     if (slot != kNoSlot) frame_.slots[slot].copies.reserve(frame_.slots[slot].copies.size() + 2 * step.input_count + 2);
   }
@@ -267,7 +267,7 @@ uint64_t QueueRun::BindingOf(size_t index, uint32_t queue) {
       seen.push_back(0);
       continue;
     }
-    // What a run makes itself is elsewhere in the next.
+    // A value that a run makes itself has another address in the next run.
     const auto is = [&](const std::vector<uint32_t>& slots) {
       return std::find(slots.begin(), slots.end(), inputs[i]) != slots.end();
     };
@@ -305,7 +305,7 @@ void QueueRun::RunOnQueue(size_t index, uint32_t queue) {
   submission.outputs = &outputs;
   submission.stream = state.stream->handle();
   submission.binding = BindingOf(index, queue);
-  // Counted first: after an error, too, something can be under way.
+  // Counted before the call: even after an error some work may be under way.
   ++state.submitted;
   state.stream->NoteSubmission();
   for (TrackedValue* value : frame_.used) {
@@ -318,7 +318,7 @@ void QueueRun::RunOnQueue(size_t index, uint32_t queue) {
     step.kernel->Execute(frame_.arguments, {frame_.results.data(), step.output_count}, &run_, &submission);
   } catch (...) {
     hold();
-    // They can be in memory that submitted work writes.
+    // Submitted work may still write the results' memory.
     for (uint32_t i = 0; i < step.output_count; ++i) state.held.push_back(std::move(frame_.results[i]));
     throw;
   }

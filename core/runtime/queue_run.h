@@ -1,7 +1,7 @@
-// DeviceQueue run: one run of a plan whose kernels are on devices, or whose outputs the application has bound.
+// QueueRun: one run of a plan with kernels on devices, or with outputs that the application has bound.
 //
-// Steps are gone through in the plan's order. One on a device is submitted and done later; one on the host waits for
-// what it reads. Before each, what it can't read where it is is copied, all of it at once.
+// Steps are processed in the plan's order. A step on a device is submitted and done later; a step on the host waits for
+// its inputs. Before each step, all inputs that it can't read in their place are copied in one batch.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ namespace epiphyte::core {
 
 class QueueRun {
  public:
-  // `bindings`: null for none. All of them outlive it.
+  // `bindings`: null for none. All arguments must outlive it.
   QueueRun(const QueuePlan& plan, QueueFrame& frame, RunState& run, const RunBindings* bindings);
 
-  // Afterwards nothing that was submitted is under way any more, also when it throws: then the frame is of no more use.
+  // Afterwards no submitted work is under way, even if it throws; the frame can't be reused then.
   void Run(std::span<Value* const> inputs, std::span<Value* const> outer, std::span<ValuePtr> outputs);
 
  private:

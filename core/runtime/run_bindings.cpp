@@ -10,7 +10,7 @@ uint64_t BindingNumbers::Of(size_t step, const std::vector<uint64_t>& addresses_
   Seen& seen = steps_[step];
   if (seen.number == 0 || seen.values != addresses_and_shapes) {
     seen.values = addresses_and_shapes;
-    seen.number = RunState::NextId();  // as good as any number that nobody else has
+    seen.number = RunState::NextId();  // any unique number will do
   }
   return seen.number;
 }

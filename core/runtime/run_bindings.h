@@ -1,4 +1,4 @@
-// Run bindings: where the outputs of a run go, when the application has said so.
+// Run bindings: the places of a run's outputs that the application has chosen.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,18 @@
 
 namespace epiphyte::core {
 
-// At most one of the two. None: wherever the run makes it.
+// At most one of the two is set. If none is, the run decides.
 struct OutputBinding {
-  // A tensor of numbers that the output is written into. The run's result is this very value. Where the kernel can't
-  // write there, or would overwrite what it or another one still reads, it is copied when all is done.
+  // A tensor of numbers that the output is written into. The run returns this very value. If the kernel can't write
+  // there, or would overwrite data that is still read, the output is copied when all is done.
   ValuePtr value;
-  std::shared_ptr<DeviceMemory> memory;  // where a new value is made
+  std::shared_ptr<DeviceMemory> memory;  // memory for a new value
 };
 
-// The addresses and shapes that kernels saw in the runs of one binding, and the number for each (EpRunInfo::binding).
-// Thread-safe.
+// Numbers for the addresses and shapes that kernels saw in the runs of one binding (EpRunInfo::binding). Thread-safe.
 class BindingNumbers {
  public:
-  // The number for the values of step `step`: the same as in its last run when nothing changed. Never 0.
+  // Number for the values of step `step`: the same as in its last run when nothing changed. Never 0.
   uint64_t Of(size_t step, const std::vector<uint64_t>& addresses_and_shapes);
 
  private:
@@ -36,8 +35,8 @@ class BindingNumbers {
 };
 
 struct RunBindings {
-  std::vector<OutputBinding> outputs;  // by index
-  BindingNumbers* numbers = nullptr;   // null: the same values never come again
+  std::vector<OutputBinding> outputs;  // indexed by output
+  BindingNumbers* numbers = nullptr;   // null: the bound values are used for one run only
 };
 
 }  // namespace epiphyte::core

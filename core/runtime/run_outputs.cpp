@@ -8,7 +8,7 @@
 namespace epiphyte::core {
 namespace {
 
-// No other value shares the memory of this tensor.
+// Whether no other value shares the memory of this tensor.
 bool HasOwnMemory(const Value& tensor) {
   return !tensor.IsReadOnly() && (!tensor.IsOnDevice() || tensor.storage().use_count() == 1);
 }
@@ -19,7 +19,7 @@ void RunOutputs::TakeOver(std::span<ValuePtr> outputs, const RunBindings* bindin
                           const std::vector<ValueSpec>& specs) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     ValuePtr& output = outputs[i];
-    if (!output) continue;  // an optional input that was left out, and is an output
+    if (!output) continue;  // an output that is an optional input which was left out
     if (bindings != nullptr && bindings->outputs[i].value) continue;
     if (output->IsTensor() && output->IsUnique() && HasOwnMemory(*output)) [[likely]]
       continue;
@@ -30,7 +30,7 @@ void RunOutputs::TakeOver(std::span<ValuePtr> outputs, const RunBindings* bindin
 ValuePtr RunOutputs::OwnedBy(const ValuePtr& value, bool is_only_way, std::string_view output) {
   const bool is_only_owner = is_only_way && value->IsUnique();
   if (value->IsTensor()) {
-    // The API has no way to write to strings.
+    // Strings need no copy, because the API can't write to them.
     if (value->type() == DataType::kString || (is_only_owner && HasOwnMemory(*value))) return value;
     return IsGiven(*value) ? value : CopyOf(*value, output);
   }

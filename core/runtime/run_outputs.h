@@ -1,8 +1,8 @@
-// Run outputs: the caller of a run may write to what the run gave.
+// Run outputs: makes sure that the caller of a run may write to its results.
 //
-// A plan's results can be values that others hold, too: constants of the model, one value as two outputs, the elements
-// of a sequence. These are copied. An input that is an output too stays the value that the caller gave, and an output
-// that is bound stays the value that it is bound to.
+// A plan's results may be values with other owners: constants of the model, one value as two outputs, the elements of a
+// sequence. These are copied. Two kinds are not copied: an input that is an output stays the caller's value, and a
+// bound output stays the value that it is bound to.
 //
 //   plan->Run(arguments, {}, results, run, bindings);
 //   RunOutputs(inputs, run, devices).TakeOver(results, bindings, specs);
@@ -23,19 +23,19 @@ namespace epiphyte::core {
 
 class RunOutputs {
  public:
-  // `inputs` are the values that the caller gave; null for an absent one.
+  // `inputs`: the caller's values; null for an absent one.
   RunOutputs(std::span<const ValuePtr> inputs, RunState& run, Devices& devices)
       : inputs_(inputs), run_(run), devices_(devices) {}
 
-  // Replaces what others hold by copies. Throws FAIL, which names the output, when a copy is more than the run may
-  // have. The run's frame must be cleared before: its references count as those of others.
+  // Replaces values with other owners by copies. Throws FAIL, naming the output, when a copy exceeds the memory limit
+  // of the run. Clear the run's frame before the call: its references count as other owners.
   void TakeOver(std::span<ValuePtr> outputs, const RunBindings* bindings, const std::vector<ValueSpec>& specs);
 
  private:
-  // `is_only_way`: nothing but the output itself leads to `value`.
+  // `is_only_way`: the output holds the only reference to `value`.
   ValuePtr OwnedBy(const ValuePtr& value, bool is_only_way, std::string_view output);
   ValuePtr CopyOf(const Value& tensor, std::string_view output);
-  // `value` is an input, or an element of one.
+  // Whether `value` is an input, or an element of one.
   bool IsGiven(const Value& value);
   void AddGiven(const Value& value);
 
@@ -43,7 +43,7 @@ class RunOutputs {
   RunState& run_;
   Devices& devices_;
   bool has_given_ = false;
-  std::unordered_set<const Value*> given_;  // filled when first asked for
+  std::unordered_set<const Value*> given_;  // filled at the first query
 };
 
 }  // namespace epiphyte::core

@@ -17,7 +17,7 @@ const Graph& BodyOf(const Node& node) {
   return body->g();
 }
 
-// An attribute with one number for each scan input or output; left out it is all zero.
+// Reads an attribute with one number for each scan input or output; a missing attribute is all zero.
 std::vector<int64_t> PerScan(const Node& node, std::string_view name, size_t count) {
   const Attribute* attribute = node.FindAttribute(name);
   if (attribute == nullptr) return std::vector<int64_t>(count, 0);
@@ -27,7 +27,7 @@ std::vector<int64_t> PerScan(const Node& node, std::string_view name, size_t cou
   return attribute->ints();
 }
 
-// As PerScan, of numbers that say forward (0) or backward (1).
+// Same as PerScan, for directions: 0 is forward, 1 is backward.
 std::vector<int64_t> Directions(const Node& node, std::string_view name, size_t count) {
   std::vector<int64_t> directions = PerScan(node, name, count);
   for (const int64_t direction : directions) {
@@ -63,8 +63,8 @@ const Value& TensorInput(Value* value, std::string_view node, std::string_view w
   return *value;
 }
 
-// What the batches gave, `longest` steps each, as one tensor. A batch without steps, null here, is zero: its shape is
-// that of the others, or else what the body declares.
+// Stacks the results of the batches, `longest` steps each, into one tensor. A batch without steps is null and becomes
+// zeros, with the shape of the others or else the one that the body declares.
 ValuePtr StackBatches(std::vector<ValuePtr>& batches, int64_t longest, const Type* step_type, std::string_view what,
                       RunState& run) {
   DataType type = DataType::kUndefined;
@@ -175,7 +175,7 @@ Scan8Node::Scan8Node(const Node& node, const PlanTools& tools) : name_(NodeLabel
   for (size_t i = states_; i < graph.outputs().size(); ++i) scan_types_.push_back(graph.outputs()[i]->type());
 }
 
-// Batches are independent of each other, and each may have a length of its own; what lies beyond it is zero.
+// Batches are independent, and each may have its own length; steps beyond it are zero.
 void Scan8Node::Run(std::span<Value* const> inputs, std::span<ValuePtr> outputs, RunState& run) const {
   const Value& first = TensorInput(inputs[1 + states_], name_, "scan input", 0, 2);
   int64_t batches = first.dims()[0];

@@ -1,4 +1,4 @@
-// Scan, in its form since opset 9 and in that of opset 8 (with a batch dimension).
+// Scan since opset 9, and Scan of opset 8 (with a batch dimension).
 #pragma once
 
 #include "core/runtime/body_flow.h"

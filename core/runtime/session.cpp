@@ -21,7 +21,7 @@
 namespace epiphyte::core {
 namespace {
 
-// Names from models and plugins end in messages; whoever gets one prints it.
+// Names from models and plugins end up in messages, and callers print these. So they are made printable.
 template <typename Action>
 auto Printably(Action action) {
   constexpr size_t kMaxMessage = size_t{64} << 10;
@@ -68,7 +68,7 @@ struct Session::Impl {
       }
     } catch (...) {
       builder.ThrowIfCancelled();
-      builder.used_files().RequireIntact();  // whatever the zeros of a lost page were taken for
+      builder.used_files().RequireIntact();  // zeros read from a lost page may have been taken for data
       throw;
     }
     builder.used_files().RequireIntact();
@@ -103,31 +103,31 @@ struct Session::Impl {
   void CheckMemory(const Value* value, std::string_view what, std::string_view name, std::string_view is) const;
   void CheckBindings(const RunBindings& bindings) const;
   std::unique_ptr<RunOptionViews> ViewOptions(const RunSettings::ProviderOptions& given) const;
-  // `given`: in the order of all_inputs.
+  // `given`: values in the order of all_inputs.
   std::vector<ValuePtr> Run(std::span<const ValuePtr> given, const RunSettings& settings);
 
   const ForkMark made;
-  SessionTools tools;  // outlive the plan and its providers
+  SessionTools tools;  // outlives the plan and its providers
   std::string profile_path;
-  std::shared_ptr<ShareGroup> share_group;  // what it shares stays as long as one of its sessions; may be null
+  std::shared_ptr<ShareGroup> share_group;  // its shared data stays as long as one of its sessions; may be null
   std::vector<SessionMemory> memories;
   Devices* devices = nullptr;
   std::unique_ptr<Plan> plan;
   UsedFiles used_files;
   MemoryLimits limits;
   const std::shared_ptr<BlockCache> blocks = std::make_shared<BlockCache>();
-  std::vector<ValueSpec> all_inputs;    // of the plan: those below in the model's order
-  std::vector<ValueSpec> inputs;        // that a run has to give
-  std::vector<ValueSpec> overridables;  // that it may give
-  std::vector<size_t> positions;        // of `inputs` in all_inputs
-  std::vector<ValuePtr> defaults;       // by all_inputs; null: none
+  std::vector<ValueSpec> all_inputs;    // the plan's inputs: both vectors below, in the model's order
+  std::vector<ValueSpec> inputs;        // inputs that a run must give
+  std::vector<ValueSpec> overridables;  // inputs that a run may give
+  std::vector<size_t> positions;        // index in all_inputs of each of `inputs`
+  std::vector<ValuePtr> defaults;       // indexed as all_inputs; null: none
   std::vector<ValueSpec> outputs;
   Placement placement;
   std::optional<ContextOutput> context_output;
   std::string context_failure;
   bool has_context = false;
-  std::string why_no_run;                               // a device that contexts were compiled for is elsewhere
-  std::unordered_map<std::string, size_t> input_index;  // into all_inputs
+  std::string why_no_run;  // set when a device that contexts were compiled for isn't present
+  std::unordered_map<std::string, size_t> input_index;  // input name to index in all_inputs
   std::unordered_map<std::string, size_t> output_index;
 };
 
@@ -181,7 +181,7 @@ void Session::SaveProfile() {
 
 namespace {
 
-// A scalar may be given as a tensor of one dimension.
+// Whether the input is a scalar and the value has shape [1]; such a value may be given for a scalar.
 bool TakesOne(const ValueSpec& spec, const Value& value) {
   const Type& type = *spec.type;
   return type.IsTensor() && type.shape() && type.shape()->empty() && value.IsTensor() && value.dims().size() == 1 &&
@@ -299,7 +299,7 @@ std::vector<ValuePtr> Session::RunAll(std::span<const ValuePtr> inputs, const Ru
   }
 }
 
-// Null when there are none.
+// Returns null when there are no options.
 std::unique_ptr<RunOptionViews> Session::Impl::ViewOptions(const RunSettings::ProviderOptions& given) const {
   if (given.empty()) return nullptr;
   auto views = std::make_unique<RunOptionViews>();
@@ -329,7 +329,7 @@ std::vector<ValuePtr> Session::Impl::Run(std::span<const ValuePtr> given, const 
     many.resize(given.size());
     arguments = many.data();
   }
-  std::vector<ValuePtr> on_host;  // copies for a plan that takes nothing else
+  std::vector<ValuePtr> on_host;  // copies for a plan that takes host memory only
   for (size_t i = 0; i < given.size(); ++i) {
     CheckInput(i, given[i].get());
     arguments[i] = given[i] ? given[i].get() : defaults[i].get();
@@ -355,14 +355,14 @@ std::vector<ValuePtr> Session::Impl::Run(std::span<const ValuePtr> given, const 
   RunState run(limits, settings.stop, settings.tag, options.get());
   run.UseCache(blocks);
   const ThreadPool::Caller caller(*tools.pool);
-  run.CheckStop();  // a plan may have no step that does
+  run.CheckStop();  // checked here because a plan may have no step that does
   try {
     plan->Run({arguments, given.size()}, {}, results, run, settings.bindings);
     on_host.clear();
     RunOutputs(given, run, *devices).TakeOver(results, settings.bindings, outputs);
   } catch (...) {
-    used_files.RequireNothingLost();  // whatever a kernel took the zeros for
-    run.CheckStop();                  // in whatever words a plugin gave up
+    used_files.RequireNothingLost();  // a kernel may have read zeros from a lost page
+    run.CheckStop();                  // a cancellation counts, whatever error the plugin returned
     throw;
   }
   used_files.RequireNothingLost();

@@ -38,50 +38,50 @@ namespace epiphyte::core {
 
 class SessionBuilder {
  public:
-  // `pool` and `profiler` (may be null) outlive what is built; `config` outlives the builder.
+  // `pool` and `profiler` (may be null) must outlive the built parts; `config` must outlive the builder.
   SessionBuilder(Environment& environment, const SessionConfig& config, ThreadPool* pool, Profiler* profiler);
-  // A share group that compiles goes on without a session that could not be built; see share_group.h.
+  // If a session can't be built, its compiling share group goes on without it; see share_group.h.
   ~SessionBuilder();
   SessionBuilder(const SessionBuilder&) = delete;
   SessionBuilder& operator=(const SessionBuilder&) = delete;
 
   void ReadFile(const std::filesystem::path& path);
   void ReadMemory(const void* bytes, size_t size);
-  // Up to placement.
+  // Runs the steps up to placement.
   void Partition();
-  // The rest.
+  // Runs the remaining steps.
   void Compile();
 
   std::vector<ValueSpec> InputSpecs() const { return inputs_; }
   std::vector<ValueSpec> OutputSpecs() const { return outputs_; }
-  // Asks providers what they would do with their nodes, for the placement.
+  // Asks providers for notes on their nodes, for the placement.
   void Explain();
   Placement TakePlacement() { return std::move(partitions_.placement); }
   bool has_plan() const { return plan_ != nullptr; }
   std::unique_ptr<Plan> TakePlan() { return std::move(plan_); }
   std::optional<ContextOutput> TakeContextOutput() { return std::move(context_output_); }
-  // Of a session that loads with others; the session keeps it.
+  // Share group of a session that loads; the session keeps it.
   std::shared_ptr<ShareGroup> TakeShareGroup() { return std::move(loading_group_); }
   bool has_context() const { return has_context_; }
-  // Of the devices of the providers, the main one of each first.
+  // Memories of the providers' devices, each device's main one first.
   std::vector<SessionMemory> Memories() const;
-  // Why what was built can't run here, "" when it can.
+  // Why the built session can't run here; "" when it can.
   std::string WhyNoRun() const;
-  // Throws MODEL_LOAD_CANCELED if the application has cancelled: whatever else came of that.
+  // Throws MODEL_LOAD_CANCELED if the application has cancelled, whatever other error followed from that.
   void ThrowIfCancelled() const { progress_.ThrowIfCancelled(); }
-  // What was mapped so far.
+  // Files mapped so far.
   UsedFiles used_files() const;
 
  private:
-  // A provider that nobody asked for could not do its part; the session goes on without it.
+  // Error of a provider that the session doesn't list; the session goes on without it.
   struct OptionalProviderError {
     std::string provider;
     std::string reason;
   };
-  // The session was begun once more while it compiled.
+  // Thrown when the session was begun again while it compiled.
   struct Restart {};
 
-  // A function's call that nobody runs whole, before its body took its place.
+  // A function call that no provider runs as a whole, as it was before its body replaced it.
   struct UnclaimedCall {
     std::string body_prefix;
     std::string label;
@@ -95,7 +95,7 @@ class SessionBuilder {
   void CompileOnce();
   void CallingUnlisted(const ProviderSlot& slot, const std::function<void()>& body) const;
   Capability Ask(const ProviderSlot& slot, Graph& graph);
-  bool InlineUnclaimedFunctions();
+  bool InlineUnclaimedCalls();
   bool IsKept(const Node& function) const;
   void KeepReasons(const Node& lost_call);
   std::string WhyNobodyRuns(const NodePlacement& node) const;
@@ -132,20 +132,20 @@ class SessionBuilder {
   ThreadPool* pool_;
   Profiler* profiler_;
   std::shared_ptr<DeviceAccount> device_account_;
-  std::shared_ptr<ShareGroup> loading_group_;         // outlives the providers, whose workspace may view what it maps
-  std::filesystem::path model_path_;                  // empty: from memory
-  std::optional<std::span<const std::byte>> memory_;  // a model's bytes; empty: from a file
+  std::shared_ptr<ShareGroup> loading_group_;  // outlives the providers, because their workspace may view its mappings
+  std::filesystem::path model_path_;           // empty when the model came from memory
+  std::optional<std::span<const std::byte>> memory_;  // bytes of the model; empty when it came from a file
   ProgressReporter progress_;
   SessionSchemas schemas_;
   SourceFiles source_;
   UsedFiles payload_files_;
   Model model_;
-  NodeHistory history_;  // of nodes that are in the model's graph no more
+  NodeHistory history_;  // history of nodes that are no longer in the model's graph
   std::vector<ProviderSlot> providers_;
   std::vector<ValueSpec> inputs_;
   std::vector<ValueSpec> outputs_;
-  std::vector<std::vector<Node*>> context_nodes_;  // by provider
-  std::vector<PartitionProvider> askable_;         // providers_
+  std::vector<std::vector<Node*>> context_nodes_;  // indexed by provider
+  std::vector<PartitionProvider> askable_;         // one entry for each of providers_
   PartitionResult partitions_;
   std::unordered_map<const Node*, std::shared_ptr<Kernel>> kernels_;
   std::unique_ptr<ContextGenerator> generator_;
@@ -153,17 +153,17 @@ class SessionBuilder {
   std::unique_ptr<Plan> plan_;
   bool has_context_ = false;
 
-  std::optional<FolderLock> reading_;  // while model and payloads are opened
+  std::optional<FolderLock> reading_;  // held while model and payloads are opened
 
   std::shared_ptr<ShareGroups::Compiling> compiling_group_;
   std::unique_lock<std::mutex> turn_;
-  std::set<std::string> left_out_;                  // providers that nobody listed and that failed
-  std::set<std::string> optional_provider_errors_;  // with what, for the placement report
-  std::set<std::tuple<std::string, std::string, std::string>> lost_functions_;  // see InlineUnclaimedFunctions
+  std::set<std::string> left_out_;                  // unlisted providers that failed
+  std::set<std::string> optional_provider_errors_;  // errors of these providers, for the placement report
+  std::set<std::tuple<std::string, std::string, std::string>> lost_functions_;  // see InlineUnclaimedCalls
   std::vector<UnclaimedCall> unclaimed_calls_;
   size_t lost_rounds_ = 0;
   bool joined_ = false;  // the model is in the compiling group's set, or published
-  bool spent_ = false;   // a provider began to write what earlier sessions of the group left with it
+  bool spent_ = false;   // a provider began to write payloads that earlier sessions of the group deferred
 };
 
 }  // namespace epiphyte::core

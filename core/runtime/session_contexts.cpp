@@ -1,4 +1,4 @@
-// The session builder's contexts: what is loaded from EPContext nodes, and the context model that is written.
+// The session builder's contexts: loads EPContext nodes, and writes the context model.
 #include <algorithm>
 
 #include "core/base/error.h"
@@ -10,7 +10,7 @@
 namespace epiphyte::core {
 namespace {
 
-// Why no context came of the model, provider by provider.
+// Text that says why the model gave no context, provider by provider.
 std::string WhyNoContexts(const std::vector<ProviderSlot>& providers, const Placement& placement) {
   if (placement.nodes.empty()) {
     return placement.removed.empty() ? "the model has no nodes"
@@ -69,7 +69,7 @@ void SessionBuilder::LoadContexts() {
     try {
       kernels = providers_[i].provider->LoadContext(batch.to_load, batch.blobs);
     } catch (const Error& error) {
-      // Whatever the plugin's code, a context that can't be loaded is INVALID_GRAPH, so that applications can
+      // A context that can't be loaded is always INVALID_GRAPH, whatever code the plugin gave, so that applications can
       // recompile.
       if (error.code() == StatusCode::kModelLoadCanceled) throw;
       throw Error(StatusCode::kInvalidGraph, LoadFailureMessage(plugin, batch.to_load, error.message()));
@@ -83,7 +83,8 @@ bool SessionBuilder::MakesContexts(const ProviderSlot& slot) const {
   return slot.provider->SupportsContexts() && (slot.listed || !slot.fallback || config_.context.for_cache);
 }
 
-// Earlier sessions of the group left it to this one to have their payloads written.
+// Checks that this session has the providers with deferred payloads: earlier sessions of the group rely on it to have
+// them written.
 void SessionBuilder::CheckDeferredProviders() const {
   for (const std::string& name : generator_->set().deferred_providers()) {
     const bool present = std::any_of(providers_.begin(), providers_.end(),
@@ -103,7 +104,7 @@ void SessionBuilder::CheckDeferredProviders() const {
   }
 }
 
-// Providers that owe nothing to earlier sessions go first: if one of them fails, the session can still do without it.
+// Providers without deferred payloads go first: if one of them fails, the session can still go on without it.
 void SessionBuilder::AddContexts(const std::vector<bool>& makes, const std::vector<std::string>& deferred_providers,
                                  const std::vector<std::vector<const core::Partition*>>& by_provider,
                                  const ProgressCallback& on_progress) {
@@ -145,7 +146,7 @@ void SessionBuilder::WriteContextModel() {
     makes[i] = !by_provider[i].empty() && (MakesContexts(providers_[i]) || owes(providers_[i]));
   }
   const auto none = [&] { return std::find(makes.begin(), makes.end(), true) == makes.end(); };
-  // Without a list the fallback provider may be all there is: then its contexts are what was asked for.
+  // Without a list the fallback may be the only provider; then its contexts are the requested ones.
   const ProviderSlot* fallback = Fallback();
   if (none() && config_.providers.empty() && fallback != nullptr && fallback->provider->SupportsContexts()) {
     const auto place = static_cast<size_t>(fallback - providers_.data());

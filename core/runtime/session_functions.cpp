@@ -9,7 +9,7 @@
 namespace epiphyte::core {
 namespace {
 
-// "" when it makes nothing.
+// Name of the first output; "" when the node has none.
 std::string FirstOutput(const Node& node) {
   for (const ValueDef* output : node.outputs()) {
     if (output != nullptr) return output->name();
@@ -24,7 +24,8 @@ bool IsLarger(const Type& type, uint64_t most_bytes) {
   return bytes > static_cast<double>(most_bytes);
 }
 
-// A body may make its output piece by piece, and would fill the memory that a run may have before it is refused.
+// Refuses a large output up front: a body may make it piece by piece and would fill the run's memory before it is
+// refused.
 void RefuseLargeOutputs(const Node& function, uint64_t most_bytes) {
   for (const ValueDef* output : function.outputs()) {
     if (output == nullptr || !output->type() || !IsLarger(*output->type(), most_bytes)) continue;
@@ -35,8 +36,8 @@ void RefuseLargeOutputs(const Node& function, uint64_t most_bytes) {
 
 }  // namespace
 
-// A function operator stays whole when some provider claims it; else its body takes its place, which may hold further
-// functions: providers are asked for those anew. They are asked only if there is such an operator at all.
+// A function operator stays whole when a provider claims it. Otherwise its body replaces it. The body may hold further
+// functions, so providers are asked again. They are asked only if there is such an operator at all.
 void SessionBuilder::InlineUnclaimedFunctions() {
   size_t nodes = 0;
   const uint64_t most_bytes = config_.LimitsOfRuns(environment_.memory()).value_bytes;
@@ -80,7 +81,8 @@ bool SessionBuilder::IsKept(const Node& function) const {
   return !lost(FirstOutput(function)) && !lost("");
 }
 
-// Should nobody run a node of the body either, this is why the body is there at all.
+// Keeps the reasons why the call was declined. They explain the presence of its body if no provider runs a node of
+// that.
 void SessionBuilder::KeepReasons(const Node& lost_call) {
   for (const NodePlacement& placed : partitions_.placement.nodes) {
     if (placed.node_id != lost_call.id() || placed.name != lost_call.name() || placed.op_type != lost_call.op_type())
@@ -90,11 +92,13 @@ void SessionBuilder::KeepReasons(const Node& lost_call) {
   }
 }
 
-// A function that a provider claimed was kept whole, and then the claim came to nothing: it was part of a group whose
-// other nodes went to somebody else, say. Nobody runs such a call as it stands, so its body has to take its place.
-// Calls are known by what they make, as inlining gives the same names each time; should that not do, all calls of the
-// function are inlined.
-bool SessionBuilder::InlineUnclaimedFunctions() {
+// Inlines function calls that were kept whole because a provider claimed them, and the claim failed later. For
+// example, the other nodes of the claimed group went to another provider. No provider runs such a call as it stands, so
+// its body has to replace it.
+//
+// Calls are identified by their outputs, because inlining gives the same names each time. If that doesn't work, all
+// calls of the function are inlined.
+bool SessionBuilder::InlineUnclaimedCalls() {
   constexpr size_t kRoundsByCall = 4;
   const bool by_call = lost_rounds_ < kRoundsByCall;
   bool found = false;

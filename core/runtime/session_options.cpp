@@ -16,7 +16,7 @@ struct Known {
   ValueKind kind;
 };
 
-// OptionInfo::changes_compilation of an option that changes what is loaded or written, but not what is compiled.
+// Value of OptionInfo::changes_compilation for an option that affects loading or writing, but not the compiled result.
 constexpr bool kRunOnly = false;
 
 constexpr std::array kKnown = {

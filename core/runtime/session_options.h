@@ -1,5 +1,5 @@
-// SessionOptions: what a session is asked to do. Keys are spelled as ONNX Runtime spells them; an unknown key is
-// INVALID_ARGUMENT and the message names the nearest known one.
+// SessionOptions: the options of a session. Keys are spelled as in ONNX Runtime. An unknown key is INVALID_ARGUMENT,
+// and the message names the nearest known one.
 //
 //   SessionOptions options;
 //   options.Set("ep.context_enable", "1");
@@ -24,7 +24,7 @@ struct OptionInfo {
   std::string_view key;
   std::string_view default_value;
   std::string_view description;
-  // Two sessions that differ in it get different contexts from one model.
+  // Whether two sessions that differ in this option get different contexts from one model.
   bool changes_compilation = true;
 };
 
@@ -36,32 +36,33 @@ struct ProviderChoice {
   std::map<std::string, std::string> options;
 };
 
-// What an application gives as objects, not as text.
+// Settings that an application gives as objects instead of text.
 struct SessionSettings {
-  // In order of priority. Empty: every enabled plugin in the catalog's order.
+  // Providers in order of priority. Empty: every enabled plugin in the catalog's order.
   std::vector<ProviderChoice> providers;
-  // For providers by name, listed above or not; a listed provider's own options come first. A name that the session
-  // doesn't use is INVALID_ARGUMENT.
+  // Options by provider name, listed above or not; a listed provider's own options come first. INVALID_ARGUMENT for a
+  // name that the session doesn't use.
   std::map<std::string, std::map<std::string, std::string>> provider_options;
   // 0: one for each physical core that this process may use.
   uint32_t thread_count = 0;
-  // Writes a Chrome trace when the session ends.
+  // Path of the Chrome trace that is written when the session ends.
   std::string profile_path;
-  // Where context payloads and external initializers are kept when not in files; may be null.
+  // Store of context payloads and external initializers; null: they are in files.
   std::shared_ptr<ContextStore> context_store;
-  // Run in this order, after the core's own.
+  // Transforms that run in this order, after the core's own.
   ApplicationTransforms transforms;
-  // Called while the session is created, from the first moment on, one call at a time, on the thread that creates it
-  // and on those that providers report from; true cancels, and creating the session fails with MODEL_LOAD_CANCELED.
+  // Called while the session is created, from the first moment on. Calls come one at a time, on the thread that creates
+  // the session and on those that providers report from. Returning true cancels: creating the session then fails with
+  // MODEL_LOAD_CANCELED.
   SessionProgressFunction progress;
 };
 
-// Whoever makes a session reads a SessionConfig, which is made from these once.
+// A SessionConfig is made from these options once, and the code that makes a session reads that.
 class SessionOptions : public SessionSettings {
  public:
-  // Throws INVALID_ARGUMENT on an unknown key or on a value that isn't one the key takes.
+  // Throws INVALID_ARGUMENT for an unknown key or a value that the key doesn't take.
   void Set(std::string_view key, std::string_view value);
-  // The value set, or the default. `key` must be known.
+  // Returns the value that was set, or the default. `key` must be known.
   std::string Get(std::string_view key) const;
 
  private:

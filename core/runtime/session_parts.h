@@ -1,4 +1,4 @@
-// What a session is made from, and what comes of that besides the plan.
+// Source of a session, and its results besides the plan.
 #pragma once
 
 #include <cstddef>
@@ -13,23 +13,23 @@ namespace epiphyte::core {
 
 struct ModelSource {
   std::filesystem::path path;
-  bool in_memory = false;  // then `bytes`, and no path
+  bool in_memory = false;  // the model is in `bytes`, and `path` is empty
   const void* bytes = nullptr;
   size_t size = 0;
 };
 
-// A model's input or output. Its type is never null: where nobody knows it, it is of kind UNKNOWN.
+// A model's input or output. Its type is never null; an unknown type is of kind UNKNOWN.
 struct ValueSpec {
   std::string name;
   TypePtr type;
-  ConstantPtr default_value = nullptr;  // of an overridable initializer
+  ConstantPtr default_value = nullptr;  // set for an overridable initializer
 
   static ValueSpec Of(const ValueDef& value) {
     return {value.name(), value.type() != nullptr ? value.type() : Type::Unknown(), value.default_value()};
   }
 };
 
-// What a session wrote for ep.context_enable=1.
+// Files that a session wrote for ep.context_enable=1.
 struct ContextOutput {
   std::filesystem::path model;
   std::vector<std::filesystem::path> files;  // binaries and external initializers

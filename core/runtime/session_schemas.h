@@ -1,7 +1,7 @@
-// SessionSchemas: the operators that the providers of a session bring, in the session's order.
+// SessionSchemas: the operators that the providers of a session describe, in the session's order.
 //
-// The plugins are chosen and asked when the first operator comes up that isn't ONNX's; a model without one opens no
-// library for it. Not thread-safe.
+// The plugins are chosen and asked at the first operator that isn't ONNX's. A model without one opens no library for
+// it. Not thread-safe.
 #pragma once
 
 #include <memory>
@@ -18,12 +18,12 @@ namespace epiphyte::core {
 
 class SessionSchemas : public OperatorSchemas {
  public:
-  // Both outlive this object.
+  // Both arguments must outlive this object.
   SessionSchemas(Catalog& catalog, const SessionConfig& config) : catalog_(catalog), config_(config) {}
 
-  // Throws what ChooseProviders throws.
+  // Throws as ChooseProviders does.
   const CustomOperator* Find(std::string_view domain, std::string_view op_type, int64_t opset) const override;
-  // For an operator that nobody runs: what the session's plugins know of it, "" when it is ONNX's or described.
+  // Describes what the session's plugins know of an operator that no provider runs; "" when it is ONNX's or described.
   std::string WhyUnknown(std::string_view domain, std::string_view op_type, int64_t opset) const;
 
  private:

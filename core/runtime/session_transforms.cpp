@@ -1,4 +1,4 @@
-// The session builder's transforms: the core's, and those that the application brings along.
+// The session builder's transforms: the core's, and the application's own.
 #include <algorithm>
 
 #include "core/base/error.h"
@@ -12,7 +12,8 @@
 namespace epiphyte::core {
 namespace {
 
-// Each pass lets the next one see the types behind the control flow that it inlined; models nest it a few levels deep.
+// Limit of passes. Each pass makes the types behind inlined control flow visible to the next; models nest it a few
+// levels deep.
 constexpr int kMostPasses = 8;
 
 uint64_t ConstantBytes(const Graph& graph) {
@@ -34,7 +35,7 @@ void SessionBuilder::RunTransforms() {
   Profiler::Span span(profiler_, "session", "transform");
   const ProviderSlot* fallback = Fallback();
   FoldingLimits limits;
-  // What the file itself has may be put into another form, twice.
+  // Room for the file's own constants, which may be put into another form twice.
   limits.total_bytes += 2 * ConstantBytes(*model_.graph);
   FoldingBudget::Report report;
   if (const ProgressFunction progress = progress_.MakePluginProgress()) {
@@ -65,8 +66,8 @@ std::vector<std::string> SessionBuilder::ApplicationTransformNames() const {
   return names;
 }
 
-// After the core's own, whatever the level of those is: the application has asked for them. A context model is what
-// came of them.
+// Runs after the core's transforms, whatever their level, because the application has requested it. Not for a context
+// model, which is the result of such transforms.
 void SessionBuilder::RunTransformsOfApplication() {
   if (config_.transforms.empty() || !FindContextNodes(*model_.graph).empty()) return;
   TransformPipeline own = TransformPipeline::Default();

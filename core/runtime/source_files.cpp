@@ -8,7 +8,7 @@
 namespace epiphyte::core {
 namespace {
 
-// Below this the memory isn't worth the system calls.
+// Smallest file with pages that are worth giving back; for a smaller one the system calls cost more than the memory.
 constexpr uint64_t kLargeFile = uint64_t{32} << 20;
 
 void ReleaseAll(const std::vector<std::weak_ptr<const MappedFile>>& files) {
@@ -30,7 +30,7 @@ ReadOptions SourceFiles::MakeReadOptions(const SessionConfig& config, const std:
   checks.on_checked = [found = found_](bool sealed) { found->seal_checked = sealed; };
   ReadOptions read = CheckedReading(std::move(checks));
   read.external_data_folder = config.external_data_folder;
-  read.keep_function = [](const Node&) { return true; };  // functions are inlined when it is known who claims them
+  read.keep_function = [](const Node&) { return true; };  // functions are inlined later, when their claims are known
   read.on_model_mapped = [found = found_](std::shared_ptr<const MappedFile> file) {
     found->used.Add(*file);
     if (file->size() >= kLargeFile) found->large.push_back(file);

@@ -1,5 +1,6 @@
-// SourceFiles: what a session reads its model from, and how: which files hold external data, whether a context model's
-// bytes are still those that were written (ep.context_verify), and the mappings whose pages can be given back.
+// SourceFiles: the files of a session's model, and the options for reading them. It knows the files of external data
+// and the mappings with pages that can be given back. It checks that a context model's bytes are those that were
+// written (ep.context_verify).
 //
 //   SourceFiles source;
 //   Model model = ReadModelFile(path, source.MakeReadOptions(config, path, pool));
@@ -21,30 +22,33 @@ namespace epiphyte::core {
 
 class SourceFiles {
  public:
-  // `path`: of the model; empty when it is in memory. The hooks keep what they need: the model may hold them for longer
-  // than this object lives. `pool`, which may be null, has to outlive the model.
-  // `on_progress`, which may be empty, beats while the model is read and digests are compared.
+  // `path`: the model's path; empty when it is in memory. The hooks keep their data alive, because the model may hold
+  // them longer than this object lives. `pool` may be null and must outlive the model. `on_progress` may be empty; it
+  // is called repeatedly while the model is read and digests are compared.
   ReadOptions MakeReadOptions(const SessionConfig& config, const std::filesystem::path& path, ThreadPool* pool,
                               const ProgressCallback& on_progress) const;
 
-  // A provider that compiles reads each weight about once. Whenever it reports progress the pages read so far go back
-  // to the system (they are in the file), so that the source and what was compiled of it are not in memory together.
+  // Gives pages back to the system while a provider compiles. It reads each weight about once. Each time it reports
+  // progress, the pages read so far are released (they are in the file). So the source and the compiled result are not
+  // in memory together.
   ProgressFunction ReleasePagesOn(ProgressFunction progress) const;
 
-  // The same once everything is compiled, for what providers retained beside what they did not.
+  // Gives the pages back once more when everything is compiled. Constants that providers retained keep a file mapped,
+  // together with its other constants.
   void ReleasePages() const;
 
-  // Files of external data met so far, as named in the model; functions read later may add some.
+  // External data files found so far, as named in the model; functions read later may add some.
   const std::vector<std::string>& external_files() const { return found_->external_files; }
-  // The mapped files among them, the model's own included.
+  // All mapped files, the model's own included.
   const UsedFiles& used_files() const { return found_->used; }
-  // The seal covered all bytes of the model, embedded payloads included, and was right.
+  // Whether a valid seal covered all bytes of the model, embedded payloads included.
   bool seal_checked() const { return found_->seal_checked; }
 
  private:
   struct Found {
     std::vector<std::string> external_files;
-    // Providers keep this for as long as they live; what nobody else reads any more must not stay mapped for it.
+    // Weak, because providers keep this as long as they live, and a file without other users must not stay mapped for
+    // it.
     std::vector<std::weak_ptr<const MappedFile>> large;
     UsedFiles used;
     bool seal_checked = false;

@@ -8,7 +8,7 @@
 namespace epiphyte::core {
 namespace {
 
-// How one axis splits a tensor: `outer` blocks of `size` slices of `inner` elements.
+// Split of a tensor at one axis: `outer` blocks of `size` slices of `inner` elements.
 struct Split {
   int64_t outer = 1;
   int64_t inner = 1;
@@ -28,7 +28,7 @@ int64_t NormalizeAxis(int64_t axis, int64_t rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
-// As a string tensor is counted when it goes: what each element refers to its text with, which is as large as a
+// Bytes that a string tensor counts when it is freed: its elements' references to their texts, each as large as a
 // complex128.
 uint64_t BytesOfStrings(const std::vector<int64_t>& dims) {
   return DataTypeBytes(DataType::kComplex128, ElementCount(dims));

@@ -1,4 +1,4 @@
-// Stacking of per-iteration tensors into one, and taking it apart: the scan inputs and outputs of Loop and Scan.
+// Stacks per-iteration tensors into one, and splits it again: the scan inputs and outputs of Loop and Scan.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace epiphyte::core {
 
-// Puts `what` in front of the message of an error that `body` throws.
+// Adds `what` to the beginning of the message of an error from `body`.
 template <typename Body>
 auto NamingErrors(std::string_view what, const Body& body) {
   try {
@@ -22,15 +22,15 @@ auto NamingErrors(std::string_view what, const Body& body) {
   }
 }
 
-// A tensor with a new dimension of size slices.size() at `axis`; all slices have one type and shape, else EP_FAIL.
-// Without slices the shape comes from `slice_type` (unknown dimensions become 0). Lets go of the slices.
+// Returns a tensor with a new dimension of size slices.size() at `axis`. All slices must have one type and shape, else
+// INVALID_ARGUMENT. Without slices the shape comes from `slice_type`; unknown dimensions become 0. Releases the slices.
 ValuePtr StackSlices(std::vector<ValuePtr>& slices, int64_t axis, const Type* slice_type, std::string_view what,
                      RunState& run);
 
-// The slice `index` of `tensor` along `axis`, without that dimension.
+// Returns slice `index` of `tensor` along `axis`, without that dimension.
 ValuePtr TakeSlice(const Value& tensor, int64_t axis, int64_t index, RunState& run);
 
-// A tensor of zeros, or of empty texts.
+// Returns a tensor of zeros, or of empty strings.
 ValuePtr Zeros(DataType type, const std::vector<int64_t>& dims, RunState& run);
 
 }  // namespace epiphyte::core

@@ -1,13 +1,13 @@
-// Step order: of the orders that a plan's steps can have, one that submits to devices as early as possible, so that
-// they work at the same time, and while the host does.
+// Step order: orders a plan's steps so that work is submitted to devices as early as possible. Devices then work at the
+// same time as each other and as the host.
 #pragma once
 
 #include "core/runtime/plan_steps.h"
 
 namespace epiphyte::core {
 
-// First what is submitted, then what the host can do without waiting for a device, and last what has to wait. Within
-// each the order stays. `tables` is complete but for the releases.
+// Puts steps that are submitted first, then host steps that wait for no device, then those that wait. Within each group
+// the order stays. `tables` must be complete except for the releases.
 void SubmitEarly(PlanTables* tables);
 
 }  // namespace epiphyte::core

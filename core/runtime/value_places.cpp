@@ -9,13 +9,13 @@
 namespace epiphyte::core {
 namespace {
 
-// Where a tensor's bytes begin: in a buffer, or, with null, in the address space.
+// Begin of a tensor's bytes: an offset in a buffer or, with a null buffer, an address.
 std::pair<const EpBuffer*, uint64_t> Begin(const Value& tensor) {
   if (!tensor.IsOnDevice()) return {nullptr, reinterpret_cast<uintptr_t>(tensor.data())};
   return {tensor.storage()->buffer(), tensor.storage()->offset()};
 }
 
-// Plugins' handles can be equal by chance.
+// Plugins are compared too, because handles of two plugins may be equal by chance.
 bool IsOneSpace(const Value& a, const Value& b) {
   if (a.IsOnDevice() != b.IsOnDevice()) return false;
   if (!a.IsOnDevice()) return true;

@@ -7,13 +7,13 @@
 
 namespace epiphyte::core {
 
-// Whether a kernel on `device` that named `set` can use the tensor where it is; `device` null: one on the host.
+// Whether a kernel on `device` that named `set` can use the tensor in its place. Null `device`: a host kernel.
 bool IsWithin(const Value& tensor, const PluginDevice* device, uint32_t set);
-// One end of a copy; host memory is only written when it is the target.
+// Returns one end of a copy. Host memory is written only if it is the target.
 EpCopyEnd CopyEndOf(const Value& tensor);
-// Same address and size.
+// Whether both have the same address and size.
 bool IsSameMemory(const Value& a, const Value& b);
-// Some byte of them is the same one. Of sequences and maps: of their elements.
+// Whether they share a byte. For sequences and maps: whether their elements do.
 bool Overlap(const Value& a, const Value& b);
 
 }  // namespace epiphyte::core

@@ -72,8 +72,8 @@ void RemoveDeadNodes(Graph& graph, const ProgressCallback& on_progress, NodeHist
   pipeline.Run(graph, TransformLevel::kBasic, context);
 }
 
-// A node of a provider's domain came with the opset of its domain; its version is the schema's, as in a model that is
-// read.
+// Sets the version of each node of a provider's domain to the since-version of its schema, as for a model that is read.
+// The transform gave it the opset version of the domain.
 void SetCustomVersions(Graph& graph, const OperatorSchemas* schemas) {
   for (const std::unique_ptr<Node>& node : graph.nodes()) {
     for (Graph* body : node->subgraphs()) SetCustomVersions(*body, schemas);
@@ -98,7 +98,8 @@ bool ApplyEverywhere(ApplicationTransform& transform, Graph& graph, const Progre
   return any;
 }
 
-// Whatever leaves `body` does so with `label` in front; a cancellation is nobody's mistake.
+// Prefixes every exception from `body` with `label`. Cancellations pass unchanged, because they are no fault of the
+// transform.
 template <typename Body>
 void Naming(std::string_view label, Body&& body) {
   try {

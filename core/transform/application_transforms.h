@@ -1,5 +1,5 @@
-// Transforms that an application brings along. Nothing that they do is believed: what each leaves is checked as a model
-// that is read, before the next one or a provider sees it.
+// Transforms that an application supplies. The core trusts none of them: it checks the model after each transform like
+// a model that is read from a file, before the next transform or a provider sees it.
 //
 //   class Mine : public ApplicationTransform { … };
 //   RunApplicationTransforms(model, transforms, on_progress);
@@ -19,11 +19,11 @@ namespace epiphyte::core {
 
 class OperatorSchemas;
 
-// What a transform did to one graph.
+// Changes that a transform made to one graph.
 struct GraphChanges {
   bool any = false;
-  // Of the graph: those that are new and those whose inputs or attributes changed. What they make may be of another
-  // type than before.
+  // Nodes of the graph that are new, or have changed inputs or attributes. The types of their outputs may differ from
+  // before.
   std::vector<const Node*> nodes;
 };
 
@@ -35,7 +35,7 @@ class ApplicationTransform {
   virtual ~ApplicationTransform() = default;
 
   const std::string& name() const { return name_; }
-  // Two that have one name and one version do the same. Empty: nobody knows.
+  // Two transforms with equal name and version do the same. Empty: the version is unknown.
   const std::string& version() const { return version_; }
   // "rewrite rule 'x'", for messages.
   std::string label() const { return kind_ + " '" + name_ + "'"; }
@@ -51,12 +51,12 @@ class ApplicationTransform {
 
 using ApplicationTransforms = std::vector<std::shared_ptr<ApplicationTransform>>;
 
-// Runs them one after the other. After each that changed something, what nobody needs any more is removed, types are
-// inferred anew, and the model is checked: everything that is read is made by somebody and nothing by itself, operators
-// exist and have what they need, types fit, inputs and outputs are what they were. Throws what a transform throws, or
-// what is wrong then, with the transform's name in front. `history`, which may be null, is told of the nodes that go;
-// `schemas`, which may be null, describes operators of other domains than ONNX's. Returns the names of those that
-// changed something.
+// Runs the transforms in order. After each one that changed something, dead nodes are removed, types are inferred anew
+// and the model is checked. The check covers: each value that is read has a producer, there are no cycles, operators
+// exist and have the inputs and attributes that they need, types fit, and the model's inputs and outputs are as before.
+// Throws what a transform throws, or what the check finds, prefixed with the transform's name. `history` records the
+// removed nodes; may be null. `schemas` describes operators outside ONNX's domains; may be null. Returns the names of
+// the transforms that changed something.
 std::vector<std::string> RunApplicationTransforms(Model& model,
                                                   std::span<const std::shared_ptr<ApplicationTransform>> transforms,
                                                   const ProgressCallback& on_progress, NodeHistory* history = nullptr,

@@ -4,7 +4,7 @@
 namespace epiphyte::core {
 
 // Order matters for speed, not for the result: rounds repeat until nothing changes. Constants come first because most
-// rules look for them; removal comes last because rules leave dead nodes behind. Rules in a row share one walk.
+// rules look for them. Removal comes last because rules leave dead nodes behind. Consecutive rules share one walk.
 TransformPipeline TransformPipeline::Default() {
   TransformPipeline pipeline;
   pipeline.Add(MakeFoldConstants());

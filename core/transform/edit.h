@@ -1,5 +1,5 @@
-// Edit: what rewrites have in common: asking about constants and shapes, and taking nodes out without losing the names
-// of graph outputs.
+// Edit: helpers that rewrites share: queries about constants and shapes, and removal of nodes that keeps the names of
+// graph outputs.
 #pragma once
 
 #include <cstdint>
@@ -12,42 +12,42 @@
 
 namespace epiphyte::core {
 
-// --- questions
+// --- queries
 
-// The constant behind input `index`, also one of an enclosing graph; null when it isn't constant.
+// The constant at input `index`, also a constant of an enclosing graph; null when the input isn't constant.
 const Constant* ConstantInput(const Node& node, size_t index);
 // Elements of an int64 or int32 tensor; nullopt for other types and for more than `most` elements.
 std::optional<std::vector<int64_t>> Integers(const Constant* constant, size_t most = 4096);
-// The value of a tensor of float16, bfloat16, float, double or an integer type whose elements (at most 4096) are all
-// the same.
+// The value that all elements of a tensor have. The tensor is float16, bfloat16, float, double or an integer type, and
+// has at most 4096 elements. nullopt otherwise.
 std::optional<double> UniformValue(const Constant* constant);
-// All dimensions, when they are known.
+// All dimensions; nullopt when one of them is unknown.
 std::optional<std::vector<int64_t>> StaticShape(const ValueDef* value);
 DataType ElementType(const ValueDef* value);  // kUndefined when unknown
 bool IsFloatingPoint(DataType type);
 bool SameStaticShape(const ValueDef* a, const ValueDef* b);
 std::optional<size_t> Rank(const ValueDef* value);
 
-// Nothing reads it and it is no graph output; null counts as unused.
+// True when no node reads the value and it is no graph output. A null value counts as unused.
 bool IsUnused(const ValueDef* value);
-// The ai.onnx node of that type that makes the value, or null.
+// The ai.onnx node of type `op_type` that produces the value, or null.
 Node* ProducedBy(const ValueDef* value, std::string_view op_type);
 bool HasOnlyAttributes(const Node& node, std::initializer_list<std::string_view> names);
-// `axes` of Squeeze, Unsqueeze and the like: an attribute in early opsets, an input later. nullopt: not constant. Empty
-// when absent.
+// `axes` of Squeeze, Unsqueeze and similar operators: an attribute in early opsets, an input in later ones. nullopt:
+// not constant. An empty vector: absent.
 std::optional<std::vector<int64_t>> Axes(const Node& node, size_t input_index);
 
 // --- edits
 
-// Removes `node`, whose output 0 has the same value as `source`, and leads uses of the output to `source`. A graph
-// output keeps its name: then the producer of `source` makes it directly. Returns false, with nothing changed, where
-// that can't be (source is an input, a constant, an outer-scope value or another graph output), or when other outputs
-// are used.
+// Removes `node` and makes uses of its output 0 read `source`, which has the same value. A graph output keeps its name:
+// the producer of `source` then produces it directly. Returns false and changes nothing in two cases: other outputs of
+// `node` are used, or the output is a graph output and `source` is an input, a constant, an outer-scope value or
+// another graph output.
 bool BypassNode(Graph& graph, Node& node, ValueDef* source, const TransformContext& context);
-// Replaces `node` by constants, one for each output. Returns false, with nothing changed, when an output is a graph
-// output: those are made by nodes.
+// Replaces `node` by constants, one for each output. Returns false and changes nothing when an output is a graph
+// output, because graph outputs need a producing node.
 bool ReplaceByConstants(Graph& graph, Node& node, std::vector<ConstantPtr> constants, const TransformContext& context);
-// Lets `node` read what `first`, the maker of its input 0, reads: it does the work of both.
+// Makes `node` read the input of `first`, which produces input 0 of `node`. `node` then does the work of both.
 void TakeOver(Graph& graph, Node& node, const Node& first, const TransformContext& context);
 ConstantPtr Int64Vector(const std::vector<int64_t>& values);
 

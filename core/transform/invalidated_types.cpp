@@ -51,7 +51,7 @@ class Forgetter {
     }
   }
 
-  // What a body gets from its node has the node's element type or none that anybody could infer.
+  // The inputs of a nested graph keep the element type that their node passes in. Inference can't find it again.
   void ForgetInputs(Graph& body) {
     for (ValueDef* input : body.inputs()) {
       if (input->type() != nullptr) input->set_type(WithoutShape(input->type()));
@@ -67,7 +67,8 @@ class Forgetter {
 
 }  // namespace
 
-// Addresses of nodes that are gone may belong to others by now; those lose types that are then inferred again.
+// A removed node's address may belong to a new node by now. That node then loses types that are inferred again, which
+// does no harm.
 InvalidatedTypes::InvalidatedTypes(Graph& graph, const std::unordered_set<const Node*>& changed,
                                    const OperatorSchemas* schemas) {
   if (!changed.empty()) Forgetter(changed, schemas, &types_).Walk(graph);

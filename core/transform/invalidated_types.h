@@ -1,5 +1,5 @@
-// InvalidatedTypes: before types are inferred anew, what was inferred from nodes that have changed must not be believed
-// any more: merging would keep a size that was true of the old node.
+// InvalidatedTypes: withdraws the types that were inferred from nodes that have changed, before types are inferred
+// anew. Inference merges with existing types, so a size that was true only for the old node would stay.
 //
 //   const InvalidatedTypes invalidated(graph, changed);
 //   InferTypes(graph);
@@ -18,13 +18,14 @@ class OperatorSchemas;
 
 class InvalidatedTypes {
  public:
-  // Forgets the types of what `changed` nodes make and of all that depends on it, in nested graphs too: those of
-  // operators that nobody describes stay, and so do those of the model's outputs, which are the model's word. A changed
-  // node that isn't in the graph any more is ignored. `schemas`: as InferTypes gets them.
+  // Clears the types of all outputs of the `changed` nodes and of all values that depend on them, in nested graphs too.
+  // Two kinds of type stay: those of operators without a schema, and those of the model's outputs, which the model
+  // declares. A changed node that isn't in the graph any more is ignored. `schemas` is the argument that InferTypes
+  // gets.
   InvalidatedTypes(Graph& graph, const std::unordered_set<const Node*>& changed,
                    const OperatorSchemas* schemas = nullptr);
 
-  // What inference didn't find again is of the element type that it was, of a shape that nobody knows.
+  // Gives each value that inference did not type again its former element type, with an unknown shape.
   void Restore() const;
 
  private:

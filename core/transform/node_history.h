@@ -17,13 +17,13 @@ namespace epiphyte::core {
 
 enum class RemovalReason {
   kFolded,      // computed before the run
-  kMerged,      // another node computes what it did
-  kForwarded,   // its result was its input
-  kDead,        // no output depends on it
-  kInlined,     // a function's call; the nodes of its body took its place
-  kDecided,     // control flow that is known before the run: what it runs took its place
-  kDeadBranch,  // in a nested graph of such, and never run
-  kRewritten,   // by a transform that doesn't tell more
+  kMerged,      // another node computes the same result
+  kForwarded,   // its output equals its input
+  kDead,        // no graph output depends on it
+  kInlined,     // function call, replaced by the nodes of the function body
+  kDecided,     // control flow with a known decision, replaced by the nested graph that runs
+  kDeadBranch,  // inside a nested graph that never runs
+  kRewritten,   // by a transform that doesn't record reasons
 };
 // "folded", "merged", …
 std::string_view RemovalReasonName(RemovalReason reason);
@@ -34,8 +34,8 @@ struct RemovedNode {
   std::string op_type;
   std::string domain;
   RemovalReason reason = RemovalReason::kDead;
-  // The constant, the node, the value instead, the transform, the nested graph that took its place, or the node that
-  // never ran it; else "".
+  // Depends on the reason: the constant, the merged node, the forwarded value, the transform, the nested graph that
+  // replaced it, or the control-flow node of the dead branch. "" for other reasons.
   std::string into;
 
   // "merged with node 'x'"
@@ -45,18 +45,20 @@ struct RemovedNode {
 // Thread-compatible.
 class NodeHistory {
  public:
-  // Called before the node is taken out of its graph. The nodes of its nested graphs go with it.
+  // Call before the node is removed from its graph. Nodes of its nested graphs are recorded too.
   void Removed(const Node& node, RemovalReason reason, std::string into = {});
-  // Control flow of which only the nested graph of attribute `runs` would run, once, or none with "". The nodes of that
-  // one take its place; those of the others go.
+  // Records control flow that runs one nested graph exactly once, or none. `runs` is the attribute of that nested
+  // graph; "" when none runs. Nodes of that graph replace `node`; nodes of the other nested graphs are recorded as
+  // removed.
   void Decided(const Node& node, std::string_view runs);
-  // A node that is gone already.
+  // Records a node that is removed already.
   void Rewritten(RemovedNode node);
-  // `by` computes now what `node` did for it. Should nothing else need `node`, it is told as merged, not as dead.
+  // Records that `by` now does the work of `node` for its own input. If `node` is later removed because nothing reads
+  // it, its reason is kMerged, not kDead.
   void Absorbed(const Node& node, const Node& by);
 
   size_t size() const { return removed_.size(); }
-  // Whether the node at this address was told of as the entry `since` or a later one.
+  // Whether the node at this address is in entry `since` or a later one.
   bool Knows(const Node* node, size_t since) const;
   std::vector<RemovedNode> Take();
 
@@ -64,17 +66,17 @@ class NodeHistory {
   void RemovedWithin(const Graph& body, RemovalReason reason, const std::string& into);
 
   std::vector<RemovedNode> removed_;
-  std::vector<const Node*> addresses_;  // of removed_: only to be compared
+  std::vector<const Node*> addresses_;  // of removed_; compared only, never dereferenced
   std::unordered_map<const Node*, std::string> absorbed_;
 };
 
-// The nodes of a graph before something runs that doesn't tell what it removes. Costs time in proportion to the graph.
+// The nodes of a graph before a transform runs that doesn't record its removals. Costs time proportional to the graph.
 class NodesBefore {
  public:
-  // `history` null: nothing is to be told.
+  // `history` null: nothing is recorded.
   NodesBefore(const Graph& graph, NodeHistory* history);
 
-  // Before the graph is finalized. What is gone and wasn't told of meanwhile, `by` has rewritten.
+  // Records the nodes that have disappeared without an entry as rewritten by `by`. Call before the graph is finalized.
   void TellRemoved(const Graph& graph, std::string_view by);
 
  private:
@@ -87,7 +89,7 @@ class NodesBefore {
   std::vector<Known> nodes_;
 };
 
-// By what reports call a node: its name, or what it makes if it has none.
+// The name of a node in reports: its own name, or the name of its first output if it has none.
 std::string ReportedName(const Node& node);
 
 }  // namespace epiphyte::core

@@ -14,7 +14,8 @@ namespace {
 
 constexpr int kMostRounds = 10;
 
-// What was a transform once and is a matter of each provider now. Lists of transforms to leave out may still have them.
+// Names of former transforms that are now up to each provider. Existing lists of transforms to disable may contain
+// them.
 constexpr std::array<std::string_view, 8> kLeftToProviders = {"FuseConvBatchNormalization",
                                                               "FuseConvAdd",
                                                               "FuseConvMul",
@@ -84,7 +85,8 @@ bool TransformPipeline::RunRound(Graph& graph, TransformLevel level, const Trans
     const bool enabled = steps_[begin].enabled && steps_[begin].level() <= level;
     NodesBefore before(graph, enabled && !steps_[begin].tells_history() ? context.history : nullptr);
     if (steps_[begin].rule != nullptr) {
-      // Neighbouring rules share one walk over the graph, but for those whose removals must be found.
+      // Neighbouring rules share one walk over the graph. A rule runs alone if the pipeline must find the nodes that it
+      // removes.
       const auto shares = [](const Step& step) { return step.rule != nullptr && step.tells_history(); };
       while (end < steps_.size() && shares(steps_[begin]) && shares(steps_[end])) ++end;
       step_changed = RunRules(graph, begin, end, level, context, changed);
@@ -115,7 +117,7 @@ bool TransformPipeline::RunRules(Graph& graph, size_t begin, size_t end, Transfo
     for (const std::string_view op_type : steps_[i].rule->operators()) rules_of[op_type].push_back(i);
   }
   if (rules_of.empty()) return false;
-  // Rules are meant to reach an end; this stops two that undo each other.
+  // Rules are expected to terminate; this budget stops two rules that undo each other.
   size_t budget = 64 + 16 * graph.node_count();
   bool any = false;
   for (size_t index = 0; index < graph.nodes().size() && budget > 0; ++index) {

@@ -1,4 +1,4 @@
-// Access: the one way from the public classes to what is inside them, for the files of host/api.
+// Access: converts between the public classes and the core's objects, for the files of host/api only.
 #pragma once
 
 #include <exception>
@@ -45,13 +45,13 @@ struct Session::Impl {
   std::vector<ValueInfo> overridable_initializers;
   std::vector<ValueInfo> outputs;
   std::optional<ContextFiles> files;
-  std::shared_ptr<AsyncRuns> async_runs = std::make_shared<AsyncRuns>();  // the runs have it too
+  std::shared_ptr<AsyncRuns> async_runs = std::make_shared<AsyncRuns>();  // shared with the runs
 };
 
 struct Memory::Impl {
   std::shared_ptr<core::Environment> environment;  // outlives the memory
   std::shared_ptr<core::DeviceMemory> memory;      // never null
-  std::shared_ptr<core::DeviceAccount> account;    // that values made through this handle count in; null: in none
+  std::shared_ptr<core::DeviceAccount> account;  // account of the values that are made through this handle; null: none
 };
 
 struct TypeInfo::Impl {
@@ -66,21 +66,21 @@ class Access {
     return environment.environment_;
   }
   static const core::SessionOptions& Of(const SessionOptions& options) { return options.impl_->options; }
-  // Views of `options`.
+  // Returns views of `options`; valid as long as `options`.
   static core::RunSettings SettingsOf(const RunOptions& options) {
     return {options.stop, options.tag, options.provider_options.empty() ? nullptr : &options.provider_options};
   }
   static Session::Impl& Of(const Session& session) { return *session.impl_; }
-  // Null for an unknown type.
+  // Returns null for an unknown type.
   static std::shared_ptr<const core::Type> Of(const TypeInfo& type) { return type.impl_ ? type.impl_->type : nullptr; }
   static core::Value* Of(const Value& value) { return value.value_; }
-  // Null for host memory.
+  // Returns null for host memory.
   static const Memory::Impl* Of(const Memory& memory) { return memory.impl_.get(); }
-  // Shares the store's ownership, so the same store is the same for the core, wherever it is given.
+  // Shares the store's ownership. The core therefore sees one object for one store, in whichever call it is given.
   static std::shared_ptr<core::ContextStore> Share(std::shared_ptr<ContextStore> store);
-  // Null for an empty value.
+  // Returns null for an empty value.
   static core::ValuePtr Share(const Value& value) { return core::ValuePtr::Share(value.value_); }
-  // The same in host memory: a copy when it is in a device's.
+  // Returns the value in host memory: a copy of a value in device memory, otherwise the value itself.
   static core::ValuePtr ShareOnHost(const Value& value);
   static Memory Wrap(std::shared_ptr<core::Environment> environment, core::SessionMemory memory) {
     Memory wrapped;
@@ -97,7 +97,7 @@ class Access {
   static Placement Wrap(std::shared_ptr<const core::Placement> placement) { return Placement(std::move(placement)); }
 };
 
-// Runs `body`; whatever it throws leaves as epiphyte::Error.
+// Runs `body` and converts every exception to epiphyte::Error.
 template <typename Body>
 decltype(auto) WithPublicErrors(Body&& body) {
   try {
@@ -113,7 +113,7 @@ decltype(auto) WithPublicErrors(Body&& body) {
       throw Error(StatusCode::kRuntimeException, error.what());
     }
   } catch (const std::bad_alloc&) {
-    // There was no memory for the message either; one as short as this needs none.
+    // There was no memory for the message. A message as short as this one needs no allocation.
     throw Error(StatusCode::kOutOfMemory, "out of memory");
   }
 }

@@ -15,7 +15,7 @@
 namespace epiphyte {
 namespace {
 
-// One run. It has all that it needs but the session, which waits for it.
+// One asynchronous run. It owns all of its data except the session, which outlives it: the session waits for it.
 class AsyncRun {
  public:
   AsyncRun(core::Session& session, std::shared_ptr<AsyncRuns> runs, std::span<const NamedValue> inputs,
@@ -33,7 +33,7 @@ class AsyncRun {
     const AsyncRuns::Inside inside(runs_.get());
     RunResult result = Compute();
     inputs_.clear();
-    // From here on the session may be gone.
+    // The session may be destroyed from here on.
     try {
       done_(std::move(result));
     } catch (const std::exception& error) {
@@ -41,7 +41,7 @@ class AsyncRun {
     } catch (...) {
       Complain("it was no std::exception");
     }
-    done_ = nullptr;  // what it holds may be the session's last handle
+    done_ = nullptr;  // the callback may hold the session's last handle
   }
 
  private:
@@ -58,7 +58,7 @@ class AsyncRun {
         result.error = error;
       }
     } catch (const std::exception&) {
-      result.error.emplace(StatusCode::kOutOfMemory, "out of memory");  // not even for the message
+      result.error.emplace(StatusCode::kOutOfMemory, "out of memory");  // no memory for the error's message either
     }
     return result;
   }
@@ -67,7 +67,7 @@ class AsyncRun {
     try {
       core::Log(core::LogLevel::kError, "session", "a callback of RunAsync threw, and nobody can catch it: {}", reason);
     } catch (const std::exception&) {
-      // No memory for the message.
+      // There is no memory for the message.
     }
   }
 
@@ -82,7 +82,7 @@ class AsyncRun {
 
 void Session::RunAsync(std::span<const NamedValue> inputs, const RunOptions& options,
                        std::function<void(RunResult)> done) const {
-  const std::shared_ptr<Impl> impl = impl_;  // `done` may let go of this handle before it has returned from here
+  const std::shared_ptr<Impl> impl = impl_;  // `done` may destroy this handle before RunAsync returns
   WithPublicErrors([&] {
     if (!done)
       throw Error(StatusCode::kInvalidArgument, "RunAsync has nobody to tell what comes of it; give it `done`");

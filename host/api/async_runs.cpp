@@ -3,7 +3,7 @@
 namespace epiphyte {
 namespace {
 
-// Its memory comes with the thread, as ThreadPool's does.
+// The TLS model allocates the variable together with the thread, as in ThreadPool.
 [[gnu::tls_model("initial-exec")]] thread_local const AsyncRuns::Inside* t_innermost = nullptr;
 
 }  // namespace
@@ -29,7 +29,7 @@ void AsyncRuns::End() {
 }
 
 void AsyncRuns::Wait(core::AsyncRunner& runner) {
-  if (made_.IsInherited()) return;  // they are the parent's
+  if (made_.IsInherited()) return;  // the runs belong to the parent process
   const size_t own = Inside::CountOf(this);
   std::unique_lock lock(mutex_);
   while (count_ > own && t_innermost != nullptr) {
@@ -38,7 +38,7 @@ void AsyncRuns::Wait(core::AsyncRunner& runner) {
     lock.lock();
     if (!did_one) break;
   }
-  // What is left is done by other threads.
+  // Other threads execute the remaining runs.
   ended_.wait(lock, [&] { return count_ <= own; });
 }
 

@@ -1,4 +1,4 @@
-// AsyncRuns: how many runs of one session go on that nobody waits for, so that whoever lets go of the session can.
+// AsyncRuns: count of one session's asynchronous runs, so that the session's destructor can wait for them.
 #pragma once
 
 #include <condition_variable>
@@ -15,11 +15,11 @@ class AsyncRuns {
  public:
   void Begin();
   void End();
-  // Until there are none but those that this thread is in. In one, it does what waits for a thread of `runner`: there
-  // may be no other to do it. A forked child doesn't wait for runs of its parent.
+  // Waits until only the runs that this thread is in remain. Inside a run, it executes pending runs of `runner`
+  // meanwhile, because there may be no other thread for them. A forked child doesn't wait for runs of its parent.
   void Wait(core::AsyncRunner& runner);
 
-  // While one lives, its thread is in a run of `runs`; in one of them another may begin (see Wait).
+  // Marks the thread as inside a run of `runs` as long as the object lives. Objects can be nested (see Wait).
   class Inside {
    public:
     explicit Inside(const AsyncRuns* runs);
@@ -27,7 +27,7 @@ class AsyncRuns {
     Inside(const Inside&) = delete;
     Inside& operator=(const Inside&) = delete;
 
-    // How many of `runs` this thread is in.
+    // Returns the number of runs of `runs` that this thread is in.
     static size_t CountOf(const AsyncRuns* runs);
 
    private:

@@ -15,7 +15,7 @@ namespace {
 
 core::Model Read(const std::filesystem::path& path, const std::shared_ptr<core::ContextStore>& store) {
   core::ReadOptions options;
-  // Whether the initializers are the recorded ones is not asked here.
+  // The digests of the initializers are not checked here.
   if (store) options = core::CheckedReading({.what = "", .digests = false, .store = store});
   options.accept_external = nullptr;
   options.infer = false;

@@ -12,7 +12,7 @@
 namespace epiphyte {
 namespace {
 
-// Runs a function of the application; whatever it throws goes on as the core's error.
+// Runs a function of the application and converts every exception to core::Error.
 template <typename Body>
 decltype(auto) Guarded(const std::string& name, Body&& body) {
   const core::WatchedCall::Callback callback;  // a plugin may be writing its payload

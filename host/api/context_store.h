@@ -1,4 +1,4 @@
-// ContextStore::Adapter: an application's store as the core knows stores.
+// ContextStore::Adapter: presents an application's store to the core as a core::ContextStore.
 #pragma once
 
 #include <memory>

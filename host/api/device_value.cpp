@@ -1,4 +1,4 @@
-// Values in the memory of devices.
+// Values in device memory.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ EpExternalMemory ToAbi(const ExternalMemory& external) {
   return given;
 }
 
-// Calls the application when the last of a value's owners lets go of it; not before it is told whom.
+// Calls the application's function when the last owner of a value releases it. Does nothing before Set.
 class Release {
  public:
   Release() = default;
@@ -61,7 +61,8 @@ core::ValuePtr CopyOnHost(const core::ValuePtr& value) {
   return core::Value::CopyOf(*value);
 }
 
-// One environment knows nothing of the devices of another one.
+// Copies a value to host memory if it is on a device of another environment, because an environment can't use such
+// devices.
 core::ValuePtr KnownTo(const core::Environment* environment, core::ValuePtr value) {
   const core::DeviceAllocation* piece = core::PieceOf(*value);
   return piece == nullptr || core::Environment::Of(*piece).get() == environment ? value : OnHost(std::move(value));

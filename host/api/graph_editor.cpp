@@ -1,4 +1,4 @@
-// Changes to a graph, each checked before anything is done.
+// Changes to a graph. Each change is checked before the graph is modified.
 #include <algorithm>
 #include <string>
 #include <unordered_set>
@@ -62,7 +62,7 @@ int64_t VersionIn(const core::Graph& graph, const NewNode& node) {
        nearest.empty() || nearest == node.op_type ? "" : fmt::format("; did you mean {}?", nearest));
 }
 
-// The graph around all others.
+// Returns the top-level graph.
 core::Graph& Outermost(core::Graph& graph) {
   core::Graph* outer = &graph;
   while (outer->parent() != nullptr) outer = &outer->parent()->graph();
@@ -77,7 +77,7 @@ void SetOpsetEverywhere(core::Graph& graph, const std::string& domain, int64_t v
   }
 }
 
-// Where nodes that the transform added, and that `to` is made by, read `from`.
+// One input of a node that the transform added, that `to` depends on, and that reads `from`.
 struct Use {
   core::Node* node;
   size_t index;
@@ -109,8 +109,8 @@ bool IsIdentityOf(const core::Node* node, const core::ValueDef& value) {
   return node != nullptr && node->Is("Identity") && node->input(0) == &value;
 }
 
-// `from` is an output of the graph: it keeps its name, and `to` goes over into it. Returns false when that is how it is
-// already.
+// Replaces `from`, an output of the graph, by `to`. The output keeps its name, so `to` becomes `from`. Returns false
+// when the graph has this form already.
 bool TakeOverOutput(GraphState& state, core::ValueDef& from, core::ValueDef& to) {
   core::Graph& graph = state.graph();
   core::Node* const old = from.producer();
@@ -142,7 +142,7 @@ bool TakeOverOutput(GraphState& state, core::ValueDef& from, core::ValueDef& to)
   return true;
 }
 
-// Returns false when nothing had to be done.
+// Returns false when no change was needed.
 bool Redirect(GraphState& state, core::ValueDef& from, core::ValueDef& to) {
   if (&from == &to) return false;
   if (from.IsOutput()) {
@@ -342,7 +342,7 @@ void GraphEditor::Replace(const GraphNode& node, const std::vector<GraphValue>& 
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (!is_used(outputs[i])) continue;
-      // A value that was given for an output before has gone over into that output.
+      // A value that replaced an earlier output may be that output now, so its handle is resolved again.
       core::ValueDef& value = state_->Resolve(values[i]);
       if (!Redirect(*state_, *outputs[i], value) && outputs[i]->IsOutput()) return;
     }

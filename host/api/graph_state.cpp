@@ -10,7 +10,7 @@ namespace {
 using core::Fail;
 using Code = core::StatusCode;
 
-// How much may be added: far more than any rewrite needs, and less than what fills the memory of a machine.
+// Limits of additions by one transform: far more than any rewrite needs, and too few to fill a machine's memory.
 constexpr size_t kMostAdditions = 65536;
 constexpr size_t kMostAdditionsPerNode = 64;
 

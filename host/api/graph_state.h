@@ -1,5 +1,5 @@
-// GraphState: what the handles of epiphyte/transform.hpp refer to: one graph while one transform works on it. Handles
-// are numbers here, so that one that is kept for too long is found out.
+// GraphState: one graph while one transform works on it; the handles of epiphyte/transform.hpp refer to it. Handles are
+// indices here, so that a stale handle is detected.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,11 @@ class GraphState : public std::enable_shared_from_this<GraphState> {
   // `graph` must live until Close.
   GraphState(core::Graph& graph, std::string transform);
 
-  // From then on every handle throws.
+  // Every handle throws after Close.
   void Close() { graph_ = nullptr; }
   GraphEditor Edit() { return GraphEditor(shared_from_this()); }
 
-  // --- handles; null gives an empty one
+  // --- handles; a null pointer gives an empty handle
   GraphNode HandleOf(core::Node* node);
   GraphValue HandleOf(core::ValueDef* value);
   template <typename Item>
@@ -35,28 +35,28 @@ class GraphState : public std::enable_shared_from_this<GraphState> {
     for (Item* item : items) handles.push_back(HandleOf(item));
     return handles;
   }
-  // Throw INVALID_ARGUMENT for a handle that is empty, too old or of another graph.
+  // The next five throw INVALID_ARGUMENT for a handle that is empty, stale or of another graph.
   core::Graph& graph() const;
   core::Node& NodeAt(size_t index) const;
   core::ValueDef& ValueAt(size_t index) const;
   core::Node& Resolve(const GraphNode& node) const;
   core::ValueDef& Resolve(const GraphValue& value) const;
-  // Null for an empty handle.
+  // Returns null for an empty handle.
   core::ValueDef* ResolveOptional(const GraphValue& value) const;
   bool SameNode(size_t a, size_t b) const { return nodes_[a] == nodes_[b]; }
   bool SameValue(size_t a, size_t b) const { return values_[a] == values_[b]; }
 
-  // --- what has been done
+  // --- changes so far
   const std::string& transform() const { return transform_; }
   uint64_t edits() const { return edits_; }
   void Changed(const core::Node* node) { changed_.insert(node); }
   void CountEdit() { ++edits_; }
   void Added(core::Node* node);
   bool WasAdded(const core::Node* node) const { return added_.contains(node); }
-  // Before `node` goes, and before `value` does; handles of a value that another takes the place of are then its own.
+  // Call before `node` or `value` is removed. Handles of `value` then refer to `successor`, if there is one.
   void Forget(core::Node* node);
   void Forget(core::ValueDef* value, core::ValueDef* successor = nullptr);
-  // Before a node or constant is added. Throws FAIL when there is no end to it.
+  // Call before a node or constant is added. Throws FAIL when the limit of additions is reached.
   void TakeRoom();
   core::GraphChanges TakeChanges();
 
@@ -69,7 +69,8 @@ class GraphState : public std::enable_shared_from_this<GraphState> {
   std::vector<core::Node*> nodes_;
   std::vector<core::ValueDef*> values_;
   std::unordered_map<const core::Node*, size_t> node_index_;
-  std::unordered_map<const core::ValueDef*, std::vector<size_t>> value_index_;  // several after a replacement
+  std::unordered_map<const core::ValueDef*, std::vector<size_t>>
+      value_index_;  // a value has several handles after a replacement
   std::unordered_set<const core::Node*> added_;
   std::unordered_set<const core::Node*> changed_;
 };

@@ -1,4 +1,4 @@
-// Nodes and values of a graph as applications see them.
+// Nodes and values of a graph: the public handles that only read.
 #include <unordered_set>
 
 #include "host/api/access.h"
@@ -7,7 +7,7 @@
 namespace epiphyte {
 namespace {
 
-// A handle that stands for nothing.
+// Throws for a call on an empty handle.
 [[noreturn]] void FailEmpty(std::string_view what) {
   throw Error(StatusCode::kInvalidArgument, "an empty " + std::string(what) + " was asked about; check it before");
 }

@@ -33,7 +33,7 @@ struct IoBinding::Impl {
   }
 
   core::Session& core() { return Access::Of(session).session; }
-  // Throws when a session's run couldn't take what is in there. `what`: "input 'x' is in".
+  // Throws when the session can't use the value's memory. `what` begins the message: "input 'x' is in".
   void RequireUsed(const core::Value* value, std::string_view what) {
     const core::DeviceAllocation* piece = value == nullptr ? nullptr : core::PieceOf(*value);
     if (piece != nullptr) core::RequireUsed(core().memories(), *piece->pool(), what);
@@ -59,10 +59,10 @@ struct IoBinding::Impl {
 
   Session session;
   std::vector<ValueInfo> infos;        // inputs, then overridable initializers
-  std::vector<core::ValuePtr> inputs;  // by `infos`
+  std::vector<core::ValuePtr> inputs;  // same order as `infos`
   core::RunBindings bindings;
   core::BindingNumbers numbers;
-  std::vector<core::ValuePtr> results;  // of the last run
+  std::vector<core::ValuePtr> results;  // results of the last run
   bool binds_outputs = false;
 };
 
@@ -107,7 +107,7 @@ void IoBinding::Run(const RunOptions& options) {
     if (!options.outputs.empty()) {
       throw Error(StatusCode::kInvalidArgument, "a binding runs for all outputs; leave RunOptions::outputs empty");
     }
-    // The last run's values go first, so that their memory can serve this one.
+    // Release the last run's values first, so that this run can reuse their memory.
     impl_->results.clear();
     core::RunSettings settings = Access::SettingsOf(options);
     if (impl_->binds_outputs || !impl_->core().memories().empty()) settings.bindings = &impl_->bindings;

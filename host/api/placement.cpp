@@ -37,7 +37,7 @@ std::vector<RemovedNode> Placement::removed() const {
   removed.reserve(placement_->removed.size());
   for (const core::RemovedNode& node : placement_->removed) {
     removed.push_back({node.graph, node.name, node.op_type, node.domain,
-                       std::string(core::RemovalReasonName(node.fate)), node.into, node.Describe()});
+                       std::string(core::RemovalReasonName(node.reason)), node.into, node.Describe()});
   }
   return removed;
 }

@@ -45,7 +45,7 @@ PluginInfo Describe(const core::PluginEntry& entry) {
   return info;
 }
 
-// What the policy file sets is held against them, too: sessions refuse what doesn't fit.
+// Adds the declared options and checks the policy file's settings against them: sessions refuse invalid settings.
 void AddOptions(const std::vector<core::OptionDeclaration>& declared, const core::PluginEntry& entry,
                 PluginInfo* info) {
   for (const core::OptionDeclaration& option : declared) {
@@ -71,14 +71,14 @@ std::string_view KindName(core::PolicySetting::Kind kind) {
   return "";
 }
 
-// What only the opened library shows.
+// Adds the properties that only the opened library shows.
 void AddFindings(const core::LoadedPlugin& plugin, const core::PluginEntry& entry, PluginInfo* info) {
   for (const core::Device& device : plugin.devices) {
     info->devices.push_back({std::string(DeviceKindName(device.kind)), device.name, device.vendor,
                              device.driver_version, device.architecture});
   }
   if (plugin.options) AddOptions(*plugin.options, entry, info);
-  if (info->manifest.empty()) return;  // may be linked into the application, which exports what it likes
+  if (info->manifest.empty()) return;  // the plugin may be linked into the application, which may export any symbol
   if (const std::string more = core::NeedlessExports(info->library); !more.empty()) {
     info->notes.push_back(
         fmt::format("the library exports {} beside {}, which may get mixed up with another plugin's; "
@@ -111,7 +111,7 @@ PluginInfo PluginCatalog::Probe(std::string_view name, const std::function<void(
   return WithPublicErrors([&] {
     core::Catalog& catalog = environment_->catalog();
     const core::LoadedPlugin* plugin = catalog.TryLoad(name, step);
-    // Of several entries with the name, the one that the others are shadowed by.
+    // If several entries have the name, take the one that shadows the others.
     const std::vector<core::PluginEntry> entries = catalog.entries();
     const core::PluginEntry* found = nullptr;
     for (const core::PluginEntry& entry : entries) {
@@ -120,7 +120,7 @@ PluginInfo PluginCatalog::Probe(std::string_view name, const std::function<void(
       if (MayBeLoaded(entry)) break;
     }
     if (found == nullptr) {
-      catalog.Load(name);  // says which there are
+      catalog.Load(name);  // throws with a list of the existing plugins
       throw Error(StatusCode::kNotFound, fmt::format("plugin '{}' is not in the list of plugins", name));
     }
     PluginInfo info = Describe(*found);
@@ -157,7 +157,7 @@ PolicyInfo PluginCatalog::Policy() const {
 std::vector<PluginInfo> PluginCatalog::ProbeAll() const {
   return WithPublicErrors([&] {
     core::Catalog& catalog = environment_->catalog();
-    // One that fails may leave its name or a source to another, which is then probed too.
+    // A plugin that fails may free its name or a source for another plugin, which is then probed too.
     for (bool more = true; more;) {
       more = false;
       for (const core::PluginEntry& entry : catalog.entries()) {

@@ -22,7 +22,7 @@ std::vector<Value> WrapAll(std::vector<core::ValuePtr> values) {
   return wrapped;
 }
 
-// `source` gives the model: making it may fail too.
+// `source` creates the model source inside the error handling, because that may fail too.
 template <typename Impl, typename Source>
 std::shared_ptr<Impl> Open(const Environment& environment, const SessionOptions& options, Source&& source) {
   return WithPublicErrors([&] {

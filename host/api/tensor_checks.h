@@ -1,4 +1,4 @@
-// What is asked of the tensors and types that an application gives, each with its error.
+// Checks of the tensors and types that an application passes; each throws its own error.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace epiphyte {
 
-// Throw INVALID_ARGUMENT. `value` may be null.
+// All throw INVALID_ARGUMENT. `value` may be null.
 [[noreturn]] void RejectKind(const core::Value* value, const char* expected);
 core::Value& AsTensor(core::Value* value);
-core::Value& AsPlainTensor(core::Value* value);  // of numbers
-core::Value& AsWritableTensor(core::Value* value);  // of numbers, and no constant of a model
-core::DataType PlainType(ElementType type);      // any but strings
+core::Value& AsPlainTensor(core::Value* value);     // a tensor of numbers
+core::Value& AsWritableTensor(core::Value* value);  // a tensor of numbers that is not a model's constant
+core::DataType PlainType(ElementType type);         // any type but strings
 uint64_t PlainBytes(core::DataType type, const Shape& shape);
 
 }  // namespace epiphyte

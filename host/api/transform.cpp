@@ -1,4 +1,4 @@
-// Transforms and rewrite rules of the application's own as the core knows transforms.
+// Presents an application's transforms and rewrite rules to the core as transforms.
 #include "epiphyte/transform.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ bool MayBeInName(char c) {
          c == '-' || c == ':' || c == '/';
 }
 
-// Calls the application: an error of its own keeps its code.
+// Calls a function of the application. An epiphyte::Error keeps its code.
 template <typename Call>
 auto CallOut(Call&& call) {
   try {
@@ -28,7 +28,7 @@ auto CallOut(Call&& call) {
   }
 }
 
-// A graph that handles refer to for as long as this lives.
+// A graph with handles that are valid as long as this object lives.
 class OpenGraph {
  public:
   OpenGraph(core::Graph& graph, const std::string& transform)
@@ -67,7 +67,7 @@ class NodeByNode final : public core::ApplicationTransform {
     if (rule_.domain == "ai.onnx") rule_.domain.clear();
   }
 
-  // Again and again until nothing matches: a rewrite may be what makes another one possible.
+  // Walks the graph until no node matches, because a rewrite may enable another one.
   core::GraphChanges Apply(core::Graph& graph, const core::ProgressCallback& on_progress) override {
     constexpr uint64_t kMostRewritesPerNode = 16;
     const uint64_t nodes = graph.node_count();
@@ -89,7 +89,7 @@ class NodeByNode final : public core::ApplicationTransform {
 
   bool WalkOnce(Walk& walk) const {
     const uint64_t before = walk.rewrites;
-    // Those that are added come last, and are looked at too.
+    // Added nodes are at the end and are visited, too.
     for (size_t i = 0; i < walk.graph.nodes().size(); ++i) {
       if (i % core::kNodesPerReport == 0) core::ReportProgress(walk.on_progress, i, walk.graph.nodes().size(), name());
       while (RewriteNode(walk, walk.graph.nodes()[i].get())) {
@@ -98,7 +98,7 @@ class NodeByNode final : public core::ApplicationTransform {
     return walk.rewrites != before;
   }
 
-  // Returns whether something changed.
+  // Returns true if the node was rewritten.
   bool RewriteNode(Walk& walk, core::Node* node) const {
     if (node == nullptr || (!rule_.op_type.empty() && !node->Is(rule_.op_type, rule_.domain))) return false;
     const uint64_t edits = walk.state.edits();

@@ -63,7 +63,7 @@ const std::optional<std::vector<Dimension>>& TypeInfo::shape() const& {
   return impl_ == nullptr ? *kUnknownRank : impl_->shape;
 }
 
-// An unknown type's element is unknown too.
+// The element of an unknown type is unknown, too.
 const TypeInfo& TypeInfo::element() const& { return impl_ == nullptr ? *this : impl_->element; }
 
 std::string TypeInfo::ToString() const { return OrUnknown(Access::Of(*this))->ToString(); }

@@ -8,7 +8,7 @@
 namespace epiphyte {
 namespace {
 
-// `value`: which one, for the error.
+// `value` names the value in the error.
 std::shared_ptr<const core::Type> Known(const TypeInfo& type, std::string_view value,
                                         const std::filesystem::path& file) {
   if (type.kind() == ValueKind::kEmpty) {
@@ -20,7 +20,7 @@ std::shared_ptr<const core::Type> Known(const TypeInfo& type, std::string_view v
   return Access::Of(type);
 }
 
-// A tensor says itself what it is.
+// Returns the declared type. A tensor without a declared type gets its own element type.
 TypeInfo TypeOf(const Value& value, const TypeInfo& declared) {
   const bool known = declared.kind() != ValueKind::kEmpty || !value.IsTensor();
   return known ? declared : TypeInfo::Tensor(value.element_type());

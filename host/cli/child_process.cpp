@@ -115,7 +115,7 @@ class Child {
     const IgnoreBrokenPipe ignore;
     const auto begin = steady_clock::now();
     int status = 0;
-    // What it started may keep the pipes open: its own end counts, not theirs.
+    // Processes started by the child may keep the pipes open, so the child's own end decides.
     while (waitpid(pid_, &status, WNOHANG) == 0) {
       if (request_.limit && steady_clock::now() - begin >= *request_.limit) {
         Exchange(milliseconds(0));
@@ -141,7 +141,7 @@ class Child {
     pid_ = -1;
   }
 
-  // Gives and takes what is there, after waiting for it.
+  // Waits for the pipes at most `patience`, then transfers the available bytes in both directions.
   void Exchange(milliseconds patience) {
     if (written_ == request_.input.size()) in_.Close(1);
     pollfd waiting[] = {{in_.end(1), POLLOUT, 0}, {out_.end(0), POLLIN, 0}, {err_.end(0), POLLIN, 0}};

@@ -15,7 +15,7 @@ namespace epiphyte::cli {
 struct ChildRequest {
   std::vector<std::string> words;  // the program, looked for in PATH unless it has a slash, and its arguments
   std::string_view input;
-  // The descriptor whose output is `out`. What goes to any other of 1 and 2 is `err`.
+  // The descriptor that `out` is read from. Output to the other of 1 and 2 goes to `err`.
   int out_descriptor = 1;
   std::optional<std::chrono::milliseconds> limit;  // then it is killed, with all that it started
   size_t max_out = SIZE_MAX;                       // bytes beyond it are dropped

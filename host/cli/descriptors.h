@@ -3,9 +3,9 @@
 
 namespace epiphyte::cli {
 
-// Occupies those of the descriptors 0 to 2 that are closed (`>&-`, some service managers), so that no file that is
-// opened later gets their number and what is printed isn't written into it. Reading and writing them fails as before.
-// To be called first in main.
+// Occupies the descriptors among 0 to 2 that are closed (`>&-`, some service managers). Otherwise a file that is opened
+// later could get such a number, and printed text would be written into it. Reading and writing these descriptors fails
+// as before. Call it first in main.
 void OccupyClosedStreams();
 
 // Standard output was closed when the program was started.

@@ -1,5 +1,5 @@
-// epiphyte doctor: opens each plugin in a process of its own, asks it for its devices, and says what is wrong and what
-// to do. One line for each plugin, all of it for those that are named.
+// epiphyte doctor: opens each plugin in a process of its own, asks it for its devices, and reports problems with
+// advice. It prints one line per plugin, and all details for plugins named on the command line.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -31,7 +31,7 @@ struct DoctorFlags {
   PluginFlags plugins;
 };
 
-// States that somebody chose, or that the machine explains, are not defects.
+// States that a user chose, or that the machine explains, are not defects.
 bool IsDefect(const PluginInfo& plugin) {
   constexpr std::string_view kFine[] = {"Ready",  "Loaded",        "Disabled", "Shadowed",
                                         "Denied", "WrongPlatform", "NoDevice"};
@@ -113,7 +113,7 @@ void PrintPlugin(const PluginInfo& plugin) {
   std::cout << '\n';
 }
 
-// What there is to know about a plugin in a few words: its problem, or its devices.
+// A summary of a plugin in a few words: its problem, or its devices.
 std::string InShort(const PluginInfo& plugin) {
   if (!plugin.message.empty()) return Printable(plugin.message);
   std::vector<std::string> names;
@@ -155,7 +155,7 @@ void PrintFolders(const std::vector<SearchedFolder>& folders) {
   table.Print();
 }
 
-// With "probe": {"step", "end"} for those whose process didn't end well.
+// Adds "probe": {"step", "end"} for plugins with a process that didn't end well.
 Json Describe(const std::vector<Probed>& plugins, const std::vector<SearchedFolder>& folders,
               const std::vector<std::string>& policy_notes) {
   Json json = ToJson(std::vector<PluginInfo>(), folders);
@@ -180,7 +180,7 @@ std::vector<Probed> ProbeAll(const PluginCatalog& catalog, std::chrono::seconds 
     const Probed& probed = plugins.back();
     if (ready && probed.end.empty() && probed.plugin.state != "Loaded") failed.insert(probed.plugin.name);
   }
-  // Those that have the name next.
+  // Shadowed plugins take the name of one that can't be loaded, so they are probed next.
   for (Probed& probed : plugins) {
     const bool next = probed.plugin.state == "Shadowed" && failed.contains(probed.plugin.name);
     if (next) probed = ProbeInChild(probed.plugin, limit, flags);
@@ -201,7 +201,7 @@ void CheckNames(const PluginCatalog& catalog, const std::vector<std::string>& na
   }
 }
 
-// What is wrong with them as a whole; "" when nothing is.
+// Summary of all defects; "" when there are none.
 std::string Verdict(const std::vector<Probed>& plugins, bool all) {
   std::vector<std::string> defects;
   std::string first;
@@ -257,7 +257,7 @@ Command AddDoctorCommand(CLI::App& app) {
       ->type_name("N")
       ->check(CLI::Range(1, 3600));
   flags->plugins.AddPolicy(*command);
-  // What the process runs in which a plugin is probed; no group: not in --help.
+  // The process that probes a plugin runs with this option; no group: not in --help.
   command->add_option("--probe", flags->probe)->group("");
   command->footer("Exit code 0 when every plugin works that is enabled and meant for this machine, else 1.");
   return {command, [flags] {

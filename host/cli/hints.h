@@ -1,4 +1,4 @@
-// What the command line knows to do about an error, where the library's message names its own means.
+// Advice of the command line about an error, for library messages that name only the library's own means.
 #pragma once
 
 #include <string_view>

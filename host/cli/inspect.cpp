@@ -1,4 +1,4 @@
-// epiphyte inspect: what is in the EPContext nodes of a model, and with --check, whether they can be used here.
+// epiphyte inspect: lists the EPContext nodes of a model. With --check, it also tells whether they can be used here.
 #include <iostream>
 #include <memory>
 

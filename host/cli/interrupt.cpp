@@ -22,7 +22,7 @@ constexpr int kPatienceMs = 2000;
 constexpr int kDone = 0;
 constexpr int kNothing = -1;
 
-// What a signal handler can reach is state of the process.
+// A signal handler can reach only state of the process, so these are globals.
 std::atomic<int> g_signal = 0;
 std::atomic<int> g_cancellable = 0;
 int g_pipe[2] = {-1, -1};

@@ -39,7 +39,7 @@ int CaughtSignal();
 // "SIGINT"
 std::string SignalName(int signal);
 
-// While one exists, somebody looks at CaughtSignal now and then and ends the work.
+// While one exists, the command polls CaughtSignal and ends the work itself.
 class Cancellable {
  public:
   Cancellable();

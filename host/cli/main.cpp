@@ -38,7 +38,7 @@ std::string DidYouMean(const std::string& found, const std::vector<std::string>&
   return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
 }
 
-// What was wrong with the command line, and where to read on.
+// The error of the command line, and the help command to read on.
 UsageError WrongUsage(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* command = app.get_subcommands().empty() ? &app : app.get_subcommands().front();
   std::string name = command == &app ? "epiphyte" : "epiphyte " + command->get_name();

@@ -88,7 +88,7 @@ void WriteText(const fs::path& path, const std::string& text) {
   }
 }
 
-// Where this program is installed, if the vendor's package is there too.
+// The folder that this program is installed in, if the vendor's package is there too.
 std::string PackagePrefix() {
   std::error_code error;
   const fs::path prefix = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path();

@@ -1,4 +1,4 @@
-// What `plugins`, `doctor` and `policy` say about plugins.
+// The reports of `plugins`, `doctor` and `policy` about plugins.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@ Json ToJson(const PolicyInfo& policy);
 // {"plugins": […], "folders": […]}
 Json ToJson(const std::vector<PluginInfo>& plugins, const std::vector<SearchedFolder>& folders);
 
-// What probing finds out, {"state", "message", "hint", "devices", "notes"}.
+// Findings of a probe: {"state", "message", "hint", "devices", "notes"}.
 Json Findings(const PluginInfo& probed);
 // And back. False, and nothing added, when `findings` aren't what Findings makes: a plugin may have had its hand in
 // them.

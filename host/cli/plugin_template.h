@@ -12,7 +12,7 @@ struct TemplateFile {
   std::string_view text;
 };
 
-// Their names and texts speak of "plain_c" and "PlainC", of "kit_minimal" and "KitMinimal".
+// Names and texts of the templates use "plain_c" and "PlainC", or "kit_minimal" and "KitMinimal".
 std::span<const TemplateFile> PlainCTemplate();
 std::span<const TemplateFile> KitTemplate();
 

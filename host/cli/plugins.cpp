@@ -1,4 +1,4 @@
-// epiphyte plugins: what is installed, from the manifests alone.
+// epiphyte plugins: lists the installed plugins, from the manifests alone.
 #include <iostream>
 #include <memory>
 

@@ -57,7 +57,7 @@ void PrintSettings(const PolicyInfo& policy) {
   for (const std::string& note : policy.notes) std::cout << "note: " << Printable(note) << '\n';
 }
 
-// What opening the plugins shows that a policy gives options: whether they take them.
+// Opens the plugins that a policy gives options to, and reports whether they accept them.
 std::vector<std::string> CheckOptions(const PluginCatalog& catalog, const PolicyInfo& policy,
                                       const std::vector<std::string>& flags) {
   std::set<std::string> given;

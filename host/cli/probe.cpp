@@ -29,7 +29,7 @@ constexpr std::string_view kStep = "step ";
 constexpr std::string_view kFound = "found ";
 constexpr std::string_view kChanged = "changed ";
 constexpr size_t kMostChanges = 32;
-// What the host itself notices in a call is in its log, in such lines.
+// The host logs the violations that it notices in a call in lines with this text.
 constexpr std::string_view kWarning = " warning abi: ";
 constexpr size_t kMaxReport = 1 << 20;
 constexpr std::string_view kDone = "done";
@@ -76,7 +76,7 @@ Report ReadReport(const std::string& text) {
   return report;
 }
 
-// What the host's log says of the plugin.
+// Adds the warnings of the host's log about the plugin.
 void AddWarnings(const std::string& log, std::vector<std::string>* notes) {
   std::istringstream lines(log);
   for (std::string line; std::getline(lines, line) && notes->size() < kMostChanges;) {
@@ -117,8 +117,8 @@ void Explain(const ChildResult& child, std::chrono::seconds limit, Probed* probe
     return;
   }
   const std::string last = LastLine(child.err);
-  // What the C++ library says before it ends a process whose exception nobody catches: a library's own initialisers
-  // have nobody who could.
+  // The C++ library prints this before it ends a process with an uncaught exception. A library's own initialisers have
+  // no caller that could catch one.
   if (child.signal == SIGABRT && last.ends_with("std::bad_alloc")) {
     plugin.message = "it found no memory" + during + ", and ended the process with " + probed->end;
     plugin.hint = "give the process more memory (ulimit -v, the limit of its container)";
@@ -135,7 +135,7 @@ void Explain(const ChildResult& child, std::chrono::seconds limit, Probed* probe
 // Looks at what a plugin has changed in the process, step by step.
 class ChangeReporter {
  public:
-  // What changed until now is what the step before did.
+  // Changes noticed up to now are due to the previous step.
   void Begin(std::string_view step) {
     Finish();
     WriteLine(kStep, step);
@@ -193,7 +193,7 @@ Probed ProbeInChild(const PluginInfo& listed, std::chrono::seconds limit, const 
 }
 
 void ReportProbe(const std::string& manifest, const PluginFlags& flags) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody waits for it then
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // its parent no longer waits for it then
   const rlimit none = {0, 0};
   setrlimit(RLIMIT_CORE, &none);
   setenv("EPIPHYTE_LOG", "warning", 1);  // what the host notices is part of the report

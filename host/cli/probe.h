@@ -22,7 +22,8 @@ struct Probed {
 // `flags`: of doctor, for that process too.
 Probed ProbeInChild(const PluginInfo& listed, std::chrono::seconds limit, const std::vector<std::string>& flags);
 
-// What that process runs: probes the plugin and writes what it does and finds to the descriptor of the report.
+// The main function of the child process: probes the plugin, and writes its steps and findings to the report's
+// descriptor.
 void ReportProbe(const std::string& manifest, const PluginFlags& flags);
 
 }  // namespace epiphyte::cli

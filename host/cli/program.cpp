@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMaxMessage = 16 << 10;
 
-// What ended a program without a result.
+// The reason why a program ended without a result.
 struct Failure {
   int exit_code = kFailed;
   StatusCode code = StatusCode::kFail;

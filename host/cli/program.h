@@ -1,4 +1,4 @@
-// What the mains of the tools have in common: exit codes, errors in one line, signals.
+// Shared code of the tools' main functions: exit codes, errors in one line, signals.
 //
 // Exit code: 0 on success, 1 when the work failed, 2 when the command line was wrong, 128 + signal when a signal ended
 // it. An error is one line on standard error; standard output carries results only. With --json it carries one JSON
@@ -23,7 +23,7 @@ class UsageError : public Error {
   explicit UsageError(std::string message) : Error(StatusCode::kInvalidArgument, std::move(message)) {}
 };
 
-// What failed stands in the result that was printed already, so that no JSON is printed for it.
+// A failure that the printed result already contains, so no JSON is printed for it.
 class ReportedError : public Error {
  public:
   using Error::Error;

@@ -38,7 +38,7 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-// Values here are small and never NaN, so the exponent only needs a floor: what is too small becomes zero.
+// Values here are small and never NaN, so the exponent needs only a lower limit: smaller values become zero.
 uint16_t ToFloat16(float value) {
   uint32_t bits = std::bit_cast<uint32_t>(value);
   int32_t exponent = static_cast<int32_t>((bits >> 23) & 0xFF) - 127 + 15;

@@ -20,7 +20,7 @@ struct InputFlags {
 
   // One value for each input of the session, in order.
   std::vector<Value> Make(const Session& session) const;
-  // Those of `folder` for overridable initializers, by name; most folders have none.
+  // Values from `folder` for overridable initializers, by name; most folders have none.
   std::vector<NamedValue> LoadInitializers(const Session& session) const;
 };
 

@@ -65,7 +65,7 @@ void CheckFiles(const std::string& folder, const std::string& stem, size_t count
   for (size_t i = 0; i < count; ++i) CheckWritable(FileOf(folder, stem, i));
 }
 
-// What is done with a session that is made.
+// Runs the session as the flags ask.
 void UseSession(const RunFlags& flags, const Session& session, const TimeLimit& limit, Result& result) {
   CheckFiles(flags.save_inputs, "input", session.inputs().size());
   CheckFiles(flags.outputs, "output", session.outputs().size());

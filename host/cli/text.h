@@ -37,9 +37,9 @@ std::vector<std::string> WrapText(const std::string& text, size_t width);
 // Characters, not bytes, of UTF-8 text.
 size_t CharactersIn(std::string_view text);
 
-// Names come from models and manifests: what could steer a terminal is replaced, and what is long is cut.
+// Names come from models and manifests. Characters that could steer a terminal are replaced, and long text is cut.
 inline std::string Printable(std::string_view text) { return PrintableText(text); }
-// For a cell of a table whose content is short where nothing is wrong.
+// For a table cell that is short unless there is a problem.
 inline std::string PrintableCell(std::string_view text) { return PrintableText(text, 80); }
 std::string Join(const std::vector<std::string>& parts, std::string_view separator);
 std::string NumberText(double number);       // "0.126119"

@@ -3,8 +3,8 @@
 //   const TimeLimit limit(flags.time_limit);
 //   limit.Watch("loading", [&] { session.emplace(environment, model, options); });   // options hear limit.stop()
 //
-// What hears it ends by itself and leaves nothing unfinished. What doesn't, such as a plugin that never returns, is
-// ended together with the process two seconds later.
+// Work that checks limit.stop() ends by itself and leaves nothing unfinished. Work that doesn't, such as a plugin that
+// never returns, is ended together with the process two seconds later.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// What `run` says of a value.
+// Summaries of values for `run`.
 #pragma once
 
 #include <string>

@@ -78,7 +78,7 @@ void CheckOrder(Journal& journal, const Target& target) {
   if (claimed.empty()) return bench.Finish();
   const Work work(claimed);
   const SavedContext saved = CompileAndSave(bench, work, false);
-  // What the whole context gives is the measure; whether that is right is another rule's.
+  // The results of the whole context are the reference; another rule covers whether they are right.
   std::vector<std::vector<Tensor>> whole(work.probes.size());
   {
     Session session(bench.plugin(), {});
@@ -117,12 +117,12 @@ void CheckNodeWithoutName(Journal& journal, const Target& target) {
   const std::vector<Probe> claimed = ClaimedForContexts(bench, {Rule::kNoNameIsTheOnlyGraph});
   if (claimed.empty()) return bench.Finish();
   Work work({claimed.front()});
-  // Of one probe there are two partitions, and this payload is to hold one graph.
+  // One probe makes two partitions, but this payload is to hold one graph.
   work.probes.pop_back();
   work.partitions.pop_back();
   SavedContext saved = CompileAndSave(bench, work, false);
   const std::vector<Tensor>& inputs = work.probes[0].inputs;
-  // What the node gives by its name is the measure; whether that is right is another rule's.
+  // The results of the node with its name are the reference; another rule covers whether they are right.
   std::vector<Tensor> named;
   {
     Session session(bench.plugin(), {});

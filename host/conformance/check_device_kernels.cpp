@@ -24,7 +24,7 @@ struct Seen {
   bool adopted = false;
 };
 
-// What the run gave is as expected, or `rule` is broken.
+// Ends the check with `rule` unless the run's outputs are as expected.
 void Compare(Bench& bench, const Probe& probe, const Session::RunAnswer& answer, Rule rule, const std::string& where) {
   if (answer.failure) EndWith(bench.host(), rule, probe.name + where + ": " + Describe(answer.failure));
   const std::string difference = Difference(probe, answer.outputs);

@@ -57,7 +57,7 @@ void CheckTooMuch(Journal& journal, const Target& target) {
   bool any = false;
   bench.host().BlameCrashesOn(Rule::kTooMuchIsOutOfMemory);
   for (const MemoryPlace place : bench.places()) {
-    if (bench.memory(place).max_buffer != 0) continue;  // then nobody asks for more
+    if (bench.memory(place).max_buffer != 0) continue;  // then no host asks for more
     any = true;
     for (const uint64_t size : {UINT64_MAX, UINT64_MAX - 4095, uint64_t{1} << 62}) {
       DebugHost::Failure failure;
@@ -183,7 +183,7 @@ void CheckMapping(Journal& journal, const Target& target) {
 
 // --- memory that comes from elsewhere
 
-// Both ways: what is there is in the buffer, and what is copied to the buffer is there.
+// Checks both directions: the buffer reads the memory's bytes, and a copy to the buffer changes the memory.
 void CheckIsTheMemory(DeviceBench& bench, const Buffer& buffer, std::span<std::byte> memory, Rule rule,
                       const std::string& what) {
   Stream stream(bench.devices(), buffer.place().device);
@@ -226,7 +226,7 @@ void CheckPointer(DeviceBench& bench, MemoryPlace place) {
     bench.host().BlameCrashesOn(Rule::kImportsEnd);
     buffer.reset();
     memory.TakeAway();
-    // Whoever has kept it stops at it.
+    // A plugin that kept the pointer faults here.
     Stream stream(bench.devices(), place.device);
     const Buffer another(bench.devices(), place, kPage);
     Send(stream, Pattern(kPage, 42), another);
@@ -247,7 +247,7 @@ bool CheckDescriptor(DeviceBench& bench, MemoryPlace place) {
   if (failure) return false;
   const std::span<std::byte> memory(file.data() + kPage, 2 * kPage);
   CheckIsTheMemory(bench, *buffer, memory, Rule::kImportsAreTheMemory, "a memfd");
-  // Whoever kept the number finds another file under it.
+  // A plugin that kept the descriptor's number finds another file under it.
   bench.host().BlameCrashesOn(Rule::kDescriptorsAreDuplicated);
   SharedFile another(4 * kPage);
   file.PutInPlace(another);

@@ -105,7 +105,7 @@ void CheckWay(DeviceBench& bench, Stream& stream, MemoryPlace from, MemoryPlace 
   }
 }
 
-// What is submitted later comes later.
+// Submissions to one stream take effect in order.
 void CheckOrder(DeviceBench& bench, MemoryPlace place) {
   const uint64_t size = LargeSize(bench, place);
   const Buffer buffer(bench.devices(), place, size);

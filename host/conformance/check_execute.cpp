@@ -46,7 +46,7 @@ void CheckRuns(Journal& journal, const Target& target) {
   bench.Finish();
 }
 
-// What output memory held before must not show.
+// Earlier contents of output memory must not show in the outputs.
 void CheckFill(Journal& journal, const Target& target) {
   Bench bench(journal, target);
   const std::vector<Probe> claimed = bench.Claimed({Rule::kOutputsAreWritten});

@@ -114,7 +114,7 @@ void CheckExtensions(Journal& journal, const Target& target) {
   bench.Finish();
 }
 
-// What a plugin makes through a host is seen to be made by that host, whichever came last.
+// An object that a plugin makes through one host must be known as that host's, whichever host was created last.
 void CheckTwoHosts(Journal& journal, const Target& target) {
   DebugHost host(journal);
   PluginLibrary library(host, target);

@@ -108,7 +108,7 @@ void CheckDeclarations(Journal& journal, const Target& target) {
   bench.Finish();
 }
 
-// Those at the edges of what fits, beside the default.
+// Values to try in addition to the default: the choices, and the limits of the range.
 std::vector<std::string> ValuesToTry(const OptionDeclaration& option) {
   std::vector<std::string> values = option.choices;
   if (option.type == EP_OPTION_BOOL) values = {"0", "1"};

@@ -53,7 +53,7 @@ void CheckClaims(Journal& journal, const Target& target) {
     Demand(bench.host(), session.Capability(probes[i].graph) == first[i], Rule::kCapabilityHasNoSideEffect,
            "GetCapability answered differently about '" + probes[i].name + "' the second time");
   }
-  // What one session was asked is nothing to another.
+  // Queries to one session must not affect another.
   Session another(bench.plugin(), {});
   for (size_t i = 0; i < probes.size(); ++i) {
     Demand(bench.host(), another.Capability(probes[i].graph) == first[i], Rule::kCapabilityHasNoSideEffect,
@@ -116,7 +116,7 @@ void CheckPlacedNodes(Journal& journal, const Target& target) {
   bench.Finish();
 }
 
-// A node that nobody knows between two that the plugin may want together.
+// A node of an unknown operator between two nodes that the plugin may want together.
 void CheckGroups(Journal& journal, const Target& target) {
   Bench bench(journal, target);
   Session session(bench.plugin(), {});

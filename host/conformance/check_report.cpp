@@ -1,4 +1,4 @@
-// What a plugin tells for reports: spans of the trace, and notes on its nodes.
+// Checks of the data that a plugin gives for reports: spans of the trace, and notes on its nodes.
 #include "host/conformance/checks.h"
 
 namespace epiphyte::conformance {
@@ -15,7 +15,7 @@ void CheckSpans(Journal& journal, const Target& target) {
   if (claimed.empty()) return bench.Finish();
   const Work work(claimed);
   uint64_t spans = 0;
-  // What the first session was given is of no use in the second.
+  // Runs two sessions, because nothing that the first was given is valid in the second.
   for (int round = 0; round < 2; ++round) {
     Session::Setup setup;
     setup.profiled = true;

@@ -129,7 +129,7 @@ void CheckOperators(Journal& journal, const Target& target) {
 
 // --- inference
 
-// What is known of each input of a node.
+// A case of the facts that are known about each input of a node.
 struct Inputs {
   const char* what;
   ValueSpec value;
@@ -177,7 +177,7 @@ std::optional<GraphSpec> NodeOf(const EpOperatorInfo& info, const ValueSpec& inp
     outputs.push_back(graph.AddOutput("y" + std::to_string(i), EP_TYPE_UNDEFINED, {}));
     graph.values.back().kind = EP_KIND_UNKNOWN;
   }
-  // Somebody makes the first input, which is none of the plugin's business.
+  // Another provider's node makes the first input.
   if (!inputs.empty()) {
     graph.inputs.erase(graph.inputs.begin());
     const int source = graph.AddInput("source", input.type, input.dims);

@@ -15,7 +15,7 @@ Session::Setup Member(const std::shared_ptr<DebugWorkspace>& workspace, bool com
   return setup;
 }
 
-// Two sessions load one payload, at one address, and end in either order: what is left of them computes as before.
+// Two sessions load one payload, at one address, and end in either order. The remaining session must compute as before.
 void CheckLoadingGroup(Bench& bench, const SavedContext& all, const Work& work) {
   for (const bool first_ends_first : {true, false}) {
     const auto workspace = std::make_shared<DebugWorkspace>();

@@ -48,9 +48,9 @@ class Bench {
   const Table* Extension(const char* id) {
     return static_cast<const Table*>(FindExtension(id));
   }
-  // What the plugin claims. Without any, `rules` don't apply.
+  // The probes that the plugin claims. If it claims none, `rules` are marked as not applicable.
   std::vector<Probe> Claimed(std::initializer_list<Rule> rules);
-  // The plugin is shut down; what the host gave must be back.
+  // Shuts the plugin down. It must have returned everything that the host gave.
   void Finish();
 
  private:

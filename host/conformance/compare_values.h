@@ -18,8 +18,8 @@ struct Tolerance {
 struct Comparison {
   std::string difference;   // one line; empty: within the tolerance
   double max_absolute = 0;  // over all numbers compared
-  double max_relative = 0;  // over those whose expected value is not 0
-  double relative_rms = 0;  // of floats: the root mean square of the differences over that of what is expected
+  double max_relative = 0;  // over all numbers with an expected value other than 0
+  double relative_rms = 0;  // floats only: root mean square of the differences, divided by that of the expected values
 
   bool equal() const { return difference.empty(); }
 };

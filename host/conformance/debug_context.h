@@ -1,4 +1,4 @@
-// DebugContextSink: what a provider writes of its contexts, held against the rules; and what is given to LoadContext.
+// DebugContextSink: checks the contexts that a provider writes against the rules, and holds the input of LoadContext.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 namespace epiphyte::conformance {
 namespace {
 
-// What ends a check is thrown where the plugin isn't in between.
+// The exception that ends a check must not pass through the plugin, so it becomes a status here.
 template <typename Function>
 EpStatus* WithoutThrowing(const Function& function) {
   try {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kArenaRoom = 64 << 10;
 
-// What each handle is, of graphs that live and of those that have ended.
+// Kind of each handle, for graphs that live and for graphs that have ended.
 enum class HandleKind { kGraph, kNode, kValue, kAttribute };
 struct Known {
   HandleKind kind;

@@ -1,5 +1,5 @@
-// DebugGraph: a graph as a plugin sees it, all of it in memory that is read-only while the graph lives and is taken
-// away with it: names, infos, arrays, shapes, constants. Whoever keeps a pointer stops at it.
+// DebugGraph: a graph as a plugin sees it. Its names, infos, arrays, shapes and constants are in memory that is
+// read-only while the graph lives and is unmapped with it. A plugin that keeps a pointer faults when it uses it.
 //
 //   DebugGraph graph(spec, Rule::kGraphEndsWithTheCall);
 //   provider->GetCapability(provider, graph.handle(), sink);

@@ -38,7 +38,7 @@ class DebugHost {
 
   Journal& journal() { return journal_; }
   const EpHostInfo* info() const { return &infos_[0]; }
-  // What the plugin is asked to do now, and the rule that a crash would break.
+  // The operation that the plugin is asked to do now. A crash during it breaks the rule set by BlameCrashesOn.
   void Step(const std::string& step) { journal_.Blame(blamed_, step); }
   void BlameCrashesOn(Rule rule) { blamed_ = rule; }
   Rule blamed() const { return blamed_; }
@@ -65,7 +65,7 @@ class DebugHost {
     int host = 0;  // that made the status
     explicit operator bool() const { return code != EP_STATUS_OK; }
   };
-  // What `function` of the plugin returned; releases it.
+  // Reads the status that `function` of the plugin returned, and releases it.
   Failure TakeStatus(EpStatus* status, const std::string& function);
   // Statuses that the host gave and that were neither released nor returned break a rule.
   void CheckStatusesAreReleased();

@@ -348,7 +348,7 @@ EpStatus* DebugRun::ShareValue(const EpValueView* view, EpValue** value) {
   for (uint32_t i = 0; i < info_.input_count; ++i) {
     if (info_.inputs[i] != view) continue;
     Content content = input_contents_[i];
-    // Of one in device memory, too, the numbers are known here.
+    // The numbers are known here even for an input in device memory.
     const std::span<const std::byte> input =
         input_memory_[i] == nullptr ? std::span<const std::byte>(device_->given(i).bytes)
                                     : std::span<const std::byte>(input_memory_[i]->data(), input_memory_[i]->size());

@@ -78,7 +78,7 @@ class DebugRun {
   struct ValueState;
   EpStatus* NewContent(EpElementType type, const int64_t* dims, uint32_t rank, Content* content);
   EpStatus* CheckDeclared(uint32_t index, const Content& content) const;
-  // What all that makes an output checks first.
+  // Common checks of all functions that make an output.
   EpStatus* NewOutput(uint32_t index, EpElementType type, const int64_t* dims, uint32_t rank, Content* content);
   Rule MemoryEnds() const;
   static void Place(const DeviceRun::Piece* piece, const LentMemory* memory, EpTensorView* view);

@@ -18,7 +18,7 @@ struct Statuses {
   std::mutex mutex;
   std::map<const EpStatus*, std::unique_ptr<EpStatus>> all;
 
-  // Null when nobody made it; released ones are found.
+  // Null when no host made it; released ones are found.
   EpStatus* Find(const EpStatus* status) {
     const auto found = all.find(status);
     return found == all.end() ? nullptr : found->second.get();

@@ -34,7 +34,7 @@ class DeviceBench {
   const DeviceMemory& memory(MemoryPlace place) { return devices_->Memories(place.device)[place.memory]; }
   // Bytes, a multiple of the alignment of every memory.
   uint64_t unit() const { return unit_; }
-  // Another provider takes the place of the one in whose time the functions are called.
+  // Replaces the provider that lives while the functions are called by a new one.
   void RenewProvider();
   void Finish();
 
@@ -49,9 +49,9 @@ class DeviceBench {
 
 // Bytes that differ from place to place and from seed to seed.
 std::vector<std::byte> Pattern(size_t size, unsigned seed);
-// What a copy reads: ends before a forbidden page, read-only.
+// Source of a copy: read-only, ends before a forbidden page.
 std::unique_ptr<LentMemory> SourceOf(std::span<const std::byte> bytes);
-// What a copy writes.
+// Target of a copy.
 std::unique_ptr<LentMemory> TargetOf(size_t size);
 
 // One copy, and all that was submitted before it, done.

@@ -30,14 +30,14 @@ class DeviceRun {
     bool aliases = false;      // an output gets the memory of the input that the kernel named for it
     unsigned char fill = 0xCD;
   };
-  // What a view says of where a tensor is.
+  // Location of a tensor, as in a view.
   struct Piece {
     EpBuffer* buffer;
     uint32_t device;
     uint32_t memory;
     uint64_t offset;
   };
-  // Of an output: a piece, the host memory of an input, or host memory of its own.
+  // Memory of an output: a piece, the host memory of an input, or host memory of its own.
   struct Room {
     const Piece* piece = nullptr;
     int input = -1;
@@ -61,7 +61,7 @@ class DeviceRun {
 
   // Waits until all that was submitted is done. Afterwards the stream has nothing under way, whether it failed or not.
   DebugHost::Failure Finish(bool succeeded);
-  // Of an output that got a piece; after Finish.
+  // Bytes of an output that got a piece; call it after Finish.
   std::vector<std::byte> Output(uint32_t output, uint64_t bytes) const;
   bool has_adopted() const { return has_adopted_; }
   bool has_aliased() const { return has_aliased_; }
@@ -71,7 +71,7 @@ class DeviceRun {
     std::unique_ptr<Buffer> buffer;  // null: nothing of the value is on the device
     Piece piece = {};
     uint64_t size = 0;                     // of the value, at piece.offset
-    std::unique_ptr<LentMemory> sent;      // what the whole buffer held before; null: nobody knows
+    std::unique_ptr<LentMemory> sent;      // contents of the whole buffer before; null: unknown
     std::unique_ptr<LentMemory> received;  // and after
   };
   Slot Make(uint32_t memory, uint64_t bytes);
@@ -88,7 +88,7 @@ class DeviceRun {
   std::vector<Slot> inputs_;
   std::vector<Slot> outputs_;
   std::vector<Slot> unused_;  // outputs that the kernel brought a buffer of its own for
-  std::vector<int> aliased_;  // by output: the input whose memory it has, or -1
+  std::vector<int> aliased_;  // by output: the input that shares its memory, or -1
   bool has_adopted_ = false;
   bool has_aliased_ = false;
 };

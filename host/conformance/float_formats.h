@@ -27,7 +27,8 @@ struct Bfloat16 {
   explicit operator double() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 };
 
-// What two roundings of the same number may differ by, relative to it; 0 where it is far below any tolerance.
+// Relative difference that two roundings of the same number may have; 0 for types with a difference far below any
+// tolerance.
 template <typename T>
 inline constexpr double kUnitInLastPlace = 0;
 template <>

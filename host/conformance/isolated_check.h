@@ -19,7 +19,7 @@ struct Isolation {
   std::chrono::seconds limit{60};
 };
 
-// What took the process down is a failure of the rule that the journal blames then.
+// Runs `check` in a child process. A crash there fails the rule that the journal blames at that moment.
 void RunIsolated(Journal& journal, const Isolation& isolation, const std::function<void()>& check);
 
 }  // namespace epiphyte::conformance

@@ -10,7 +10,8 @@
 
 namespace epiphyte::conformance {
 
-// What tasks are: Start runs once in each child, then Run for one task after another; its answer travels back.
+// The tasks. Start runs once in each child, then Run for one task after another; the result of Run goes back to the
+// parent.
 struct IsolatedTasks {
   size_t count = 0;
   std::function<void()> start;

@@ -1,6 +1,6 @@
-// LentMemory: what a plugin is given to read or write, until its time is over. It ends before a page that nobody may
-// touch, can be made read-only, and is taken away afterwards: whoever touches it in a way that the headers forbid stops
-// the check, with the rule that was broken in the journal.
+// LentMemory: memory that a plugin may read or write for a limited time. A forbidden page follows it. It can be made
+// read-only, and it is unmapped afterwards. An access that the headers forbid stops the check, and the journal names
+// the broken rule.
 //
 //   LentMemory input(64, {.name = "input 0", .write = Rule::kInputsAreReadOnly, .beyond = Rule::kInputsEnd,
 //                         .gone = Rule::kRunEndsWithExecute});
@@ -41,13 +41,13 @@ class LentMemory {
   void MakeReadOnly();
   // `gone`: the rule that is broken by touching it now, if not the one of before.
   void TakeAway(std::optional<Rule> gone = {});
-  // What lies around the bytes on their own pages is as it was.
+  // Whether the bytes around the memory, on its own pages, are unchanged.
   bool SurroundingsAreUntouched() const;
 
   // In a check's process, once: touching what can't be touched is written to the journal and ends the process.
   static void WatchWith(Journal* journal);
-  // The check has failed: what is touched from here on may be a consequence, as when work that was submitted goes on
-  // while the check ends, and is not written to the journal.
+  // The check has failed. Later faults may be a consequence, for example of submitted work that continues while the
+  // check ends, so they are not written to the journal.
   static void Forgive();
 
  private:

@@ -112,7 +112,7 @@ class CaseRunner {
     environment_ = std::make_unique<core::Environment>(options);
     name_ = environment_->catalog().entries().at(0).manifest.name;
   }
-  // "" when the outputs are right, kNotClaimed, or what is wrong.
+  // Returns "" when the outputs are right, kNotClaimed, or a description of the error.
   std::string Run(size_t index) const {
     const fs::path folder = scratch_.path() / std::to_string(index);
     try {
@@ -134,19 +134,19 @@ class CaseRunner {
     return options;
   }
 
-  // Where the model's nodes went, when all went to the plugin.
+  // Placement of the model's nodes, if all went to the plugin.
   std::optional<core::Placement> Claimed(const fs::path& model) const {
     try {
       core::Placement placement = core::PlaceModel(*environment_, model, Options());
       const bool whole = std::all_of(placement.nodes.begin(), placement.nodes.end(),
                                      [&](const core::NodePlacement& node) { return node.provider == name_; });
       if (whole && !placement.nodes.empty()) return placement;
-    } catch (const core::Error&) {  // nobody else is there to take the rest
+    } catch (const core::Error&) {  // no other provider is there to take the rest
     }
     return std::nullopt;
   }
 
-  // What such a model gives has a type and a shape that can be expected, and no numbers.
+  // Outputs of such a model have an expected type and shape, but no expected numbers.
   static bool DrawsRandomNumbers(const core::Placement& placement) {
     static constexpr std::string_view kRandom[] = {"Bernoulli",     "Multinomial",      "RandomNormal",
                                                    "RandomUniform", "RandomNormalLike", "RandomUniformLike"};

@@ -7,8 +7,8 @@
 //   stream.Copy({{At(lent.data()), At(buffer), 4096}});
 //   stream.Finish();
 //
-// What fails ends the check, at the rule that the function is there for. What was made is given back by destructors, in
-// the order that the headers ask for, unless the check has ended: then its process does.
+// A failure ends the check, with the rule that covers the function. Destructors return all objects in the order that
+// the headers require. If the check has ended, its process ends instead.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@
 
 namespace epiphyte::conformance {
 
-// What GetMemories said of one.
+// Answer of GetMemories about one memory.
 struct DeviceMemory {
   std::string name;
   uint32_t flags = 0;
@@ -50,7 +50,7 @@ class PluginDevices {
   DebugHost& host() const { return host_; }
   const EpDeviceApi& api() const { return *api_; }
   EpPlugin* plugin() const { return plugin_; }
-  // Of one device; asked for once.
+  // Memories of one device; the plugin is asked once.
   const std::vector<DeviceMemory>& Memories(uint32_t device);
   std::vector<DeviceMemory> AskMemories(uint32_t device);
   // GetMemoryUse.

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint32_t kMaxSources = 64;
 
-// What is printed to standard output and error as long as it lives.
+// Captures standard output and error while it lives.
 class CaughtOutput {
  public:
   CaughtOutput() {

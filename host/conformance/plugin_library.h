@@ -11,7 +11,7 @@
 
 namespace epiphyte::conformance {
 
-// What the suite is run on.
+// The plugin that the suite tests.
 struct Target {
   std::filesystem::path library;   // absolute
   std::filesystem::path manifest;  // absolute; empty when a library was given

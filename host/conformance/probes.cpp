@@ -8,7 +8,7 @@
 namespace epiphyte::conformance {
 namespace {
 
-// 16 floats are 64 bytes: an input ends exactly before the page that nobody may touch.
+// 16 floats are 64 bytes: an input ends exactly before the forbidden page.
 constexpr int64_t kRows = 2;
 constexpr int64_t kColumns = 8;
 constexpr size_t kCount = kRows * kColumns;

@@ -24,7 +24,7 @@ struct Probe {
 };
 
 std::vector<Probe> AllProbes();
-// Those that the provider claims whole, and which may be one partition.
+// The probes that the provider claims whole and that may be one partition.
 std::vector<Probe> ClaimedProbes(Session& session);
 // The same graphs with a first dimension that isn't known, and inputs without a row.
 std::vector<Probe> EmptyProbes();

@@ -27,7 +27,7 @@ Owned& AllOwned() {
 
 constexpr uint32_t kDevice = 0;  // of each provider
 
-// A configuration whose memory is taken away with it.
+// A configuration in memory that is unmapped with it.
 class LentConfig {
  public:
   LentConfig(const std::map<std::string, std::string>& options, EpThreadPool* pool, const Session::Setup& setup)

@@ -109,7 +109,7 @@ class Session {
     unsigned char fill = 0xCD;
     bool cancel = false;
     bool refuse_memory = false;
-    // Of kernels on devices; see DeviceRun::Setting.
+    // Only for kernels on devices; see DeviceRun::Setting.
     size_t input_memory = 0;
     size_t output_memory = 0;
     bool aliases = false;

@@ -2,10 +2,10 @@
 //
 //   ep_weight_sharing_ctx_gen -e npu -i "soc_model|60 optimization_mode|3" ./model1.onnx,./model2.onnx
 //
-// writes model1_ctx.onnx, model2_ctx.onnx and model1_npu.bin: N models, N + 1 files. One session for each model, in
-// their order, all with ep.context_enable and ep.share_ep_contexts, the last with ep.stop_share_ep_contexts too.
-// Nothing is visible before the last one has succeeded. Flags are those of ONNX Runtime's tool of this name, and -o,
-// --force, --plugin and --model-options:
+// writes model1_ctx.onnx, model2_ctx.onnx and model1_npu.bin: N models give N + 1 files. The tool creates one session
+// for each model, in their order. All have ep.context_enable and ep.share_ep_contexts; the last also has
+// ep.stop_share_ep_contexts. No file is visible before the last session has succeeded. Flags are those of ONNX
+// Runtime's tool of this name, plus -o, --force, --plugin and --model-options:
 //
 //   --model-options model2.onnx "ep.context_node_name_prefix|second_ npu.tiles|2"
 //
@@ -71,7 +71,7 @@ std::filesystem::path ContextPath(const Flags& flags, const std::filesystem::pat
   return flags.output_folder.empty() ? model.parent_path() / name : std::filesystem::path(flags.output_folder) / name;
 }
 
-// Whether a flag means the model by its path, or by its file name.
+// Returns true if a flag names the model, by its path or by its file name.
 bool IsCalled(const std::filesystem::path& model, const std::string& name) {
   return model == std::filesystem::path(name) || model.filename() == std::filesystem::path(name);
 }
@@ -91,7 +91,7 @@ SessionOptions MakeOptions(const Flags& flags, const std::filesystem::path& mode
   SessionOptions options;
   std::map<std::string, std::string> of_provider = SplitPairs(flags.provider_options, "-i");
   std::map<std::string, std::string> of_session = SplitPairs(flags.session_options, "-C");
-  // A model's own options come before those of all.
+  // Options of one model override the options of all models.
   const std::string prefix = flags.provider + ".";
   for (const auto& [name, pairs] : flags.model_options) {
     if (!IsCalled(model, name)) continue;

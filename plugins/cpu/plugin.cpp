@@ -1,4 +1,4 @@
-// The cpu plugin: what its providers have in common, and the library's one exported symbol.
+// The cpu plugin: the common state of its providers, and the library's only exported symbol.
 #include "epiphyte/kit/plugin/plugin.hpp"
 
 #include "epiphyte/kit/abi/process_end.hpp"

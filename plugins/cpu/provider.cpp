@@ -21,8 +21,8 @@ AttributeContent ContentOf(const EpAttributeInfo& info) {
   return {info.name, info.type, has_ints ? std::span(info.ints, info.count) : std::span<const int64_t>()};
 }
 
-// Why this plugin can't run a node, or "": what VerifyPlan says of it later, too. Describes the node's arguments and
-// attributes in memory that is used again for the next one.
+// Checks whether this plugin can run a node, and returns the reason or "". VerifyPlan later gives the same answer.
+// Reuses its memory for the arguments and attributes of the next node.
 class NodeCheck {
  public:
   explicit NodeCheck(const KernelRegistry& registry) : registry_(registry) {}
@@ -47,11 +47,11 @@ class NodeCheck {
     MatchAttributes(*choice.signature, attributes_, &why);
     return why;
   }
-  // The node that was asked about last has a kernel, but only between casts.
+  // True when the last checked node has a kernel only between casts.
   bool runs_as_float() const { return runs_as_float_; }
 
  private:
-  // What is wrong with it, or "".
+  // Returns an error text, or "".
   static std::string Describe(const kit::ValueView& value, std::vector<ArgumentType>* arguments) {
     ArgumentType& argument = arguments->emplace_back();
     if (!value) return {};
@@ -61,7 +61,8 @@ class NodeCheck {
     try {
       argument = ToArgument(ir::ImportValue(value.info()));
     } catch (const kit::Error& error) {
-      return error.what();  // a shape that no tensor has, inferred from the node's inputs; the host names the node
+      // the shape inferred from the node's inputs is invalid for any tensor; the host names the node
+      return error.what();
     }
     return {};
   }
@@ -73,12 +74,12 @@ class NodeCheck {
   bool runs_as_float_ = false;
 };
 
-// Tells the application while a plan is rehearsed that the work goes on. A kernel may take long over zeros, too.
+// Reports progress to the application during the warm-up. A kernel may take long even on zeros.
 class RehearsalReport {
  public:
   RehearsalReport(const kit::Task& task, std::string_view name) : task_(task), name_(name) {}
 
-  // True once the application has cancelled. [any thread]
+  // True after the application has cancelled. [any thread]
   bool IsCancelled() {
     const int64_t now = std::chrono::steady_clock::now().time_since_epoch() / std::chrono::milliseconds(1);
     int64_t next = next_.load(std::memory_order_relaxed);
@@ -163,10 +164,10 @@ std::unique_ptr<kit::Kernel> Provider::Compile(const kit::Partition& partition) 
   const OneDnnThreads scope(threads_);
   ir::Graph def = ir::Import(host(), partition.graph.handle(), std::string(partition.name));
   PlanConfig config = MakePlanConfig(partition.task, partition.name);
-  // What such a model multiplies are numbers of that format.
+  // All multiplied numbers of such a model have that format.
   config.bfloat16 = config.bfloat16 || (HasBfloat16Products() && MultipliesOnly(EP_TYPE_BFLOAT16, def, registry_));
   config.split_floats = MultipliesOnly(EP_TYPE_FLOAT16, def, registry_);
-  // The host lets go of the model's weights that have been read when it hears of progress.
+  // A progress report makes the host unmap weights that have been read.
   constexpr uint64_t kMadeBetweenReports = uint64_t{16} << 20;
   uint64_t made = 0;
   const auto made_weights = [&](uint64_t bytes) {
@@ -177,8 +178,8 @@ std::unique_ptr<kit::Kernel> Provider::Compile(const kit::Partition& partition) 
   };
   for (const std::string& told : RunInFloat(def, registry_, {threads_, made_weights})) log_.Warning(told);
   Fuse(def, registry_, made_weights, precision_ == "int8-dynamic");
-  // A workspace outlives its providers, and references of a provider end with it: weights that a group shares are
-  // copied.
+  // Weights of a share group are copied: the group's workspace outlives its providers, and a provider's references end
+  // with the provider.
   if (!share_) config.retain = [&](ir::Constant& constant) { ir::Retain(host(), partition.task.handle(), constant); };
   config.drop = [&](ir::Constant& constant) { ir::Drop(host(), partition.task.handle(), constant); };
   std::shared_ptr<const Plan> plan = Plan::Build(std::move(def), config);
@@ -187,7 +188,7 @@ std::unique_ptr<kit::Kernel> Provider::Compile(const kit::Partition& partition) 
     compiled_[partition.index] = plan;
   }
   auto kernel = std::make_unique<CompiledKernel>(std::move(plan));
-  // Who writes a context may never run it.
+  // A session that writes a context may never run it.
   if (!context_enabled_) WarmUpKernel(*kernel, partition.task, partition.name);
   return kernel;
 }
@@ -290,7 +291,7 @@ void FrameSet::Execute(const Plan& plan, const kit::Run& run) {
     frames_[0]->Execute(run);
     return;
   }
-  // Whose shapes were a guess.
+  // Discards warmed-up frames with a guessed shape.
   std::erase_if(frames_, [](const std::unique_ptr<Frame>& frame) { return frame->is_warmup(); });
   uint64_t bytes = 0;
   for (const auto& frame : frames_) bytes += frame->memory_bytes();

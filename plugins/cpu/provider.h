@@ -45,16 +45,16 @@ class Provider final : public kit::Provider {
   const kit::Log log_;
   const bool context_enabled_;
   kit::ShareGroup<ShareWorkspace> share_;
-  std::string precision_;                              // the option: one of Options()' choices
-  std::shared_ptr<kit::WeightPool> weights_;           // while a context may be asked for
-  std::vector<std::shared_ptr<const Plan>> compiled_;  // by partition index, while a context may be asked for
+  std::string precision_;                              // the option `precision`, one of its choices in Options()
+  std::shared_ptr<kit::WeightPool> weights_;           // while a context may be requested
+  std::vector<std::shared_ptr<const Plan>> compiled_;  // by partition index; while a context may be requested
 };
 
-// Frames for one Execute at a time, most recently used first.
+// Frames for one Execute call at a time, most recently used first.
 class FrameSet {
  public:
   FrameSet() = default;
-  // `frame`: null for none.
+  // A null `frame` makes an empty set.
   explicit FrameSet(std::unique_ptr<Frame> frame) {
     if (frame != nullptr) frames_.push_back(std::move(frame));
   }
@@ -64,20 +64,20 @@ class FrameSet {
 
  private:
   static constexpr size_t kMostFrames = 8;
-  static constexpr uint64_t kMostBytes = uint64_t{2} << 30;  // beyond this only the frame in use is kept
+  static constexpr uint64_t kMostBytes = uint64_t{2} << 30;  // above this limit, only the frame in use is kept
   std::vector<std::unique_ptr<Frame>> frames_;
 };
 
-// A compiled partition.
+// Kernel of a compiled partition.
 class CompiledKernel final : public kit::StatefulKernel<FrameSet> {
  public:
-  // `context`: of a share group, for the group's next session; else null.
+  // `context`: context of a share group, kept for the group's next session; null otherwise.
   explicit CompiledKernel(std::shared_ptr<const Plan> plan, std::shared_ptr<const kit::ContextContainer> context = {})
       : plan_(std::move(plan)), context_(std::move(context)) {}
   void Execute(const kit::Run& run, FrameSet& frames) override { frames.Execute(*plan_, run); }
-  // The first one gets the frame that is rehearsed.
+  // The first state gets the warmed-up frame.
   std::unique_ptr<FrameSet> MakeState() const override;
-  // So that the first run finds what it needs. Before any run. `is_cancelled`: as cpu::WarmUp has it.
+  // Prepares the first run. Call it before any run. `is_cancelled`: see cpu::WarmUp.
   void WarmUp(const EpHostInfo& host, const std::function<bool()>& is_cancelled = {}) {
     warmed_up_ = cpu::WarmUp(*plan_, host, is_cancelled);
   }
@@ -86,7 +86,7 @@ class CompiledKernel final : public kit::StatefulKernel<FrameSet> {
   const std::shared_ptr<const Plan> plan_;
   const std::shared_ptr<const kit::ContextContainer> context_;
   mutable std::mutex warmed_up_mutex_;
-  mutable std::unique_ptr<Frame> warmed_up_;  // until somebody has it
+  mutable std::unique_ptr<Frame> warmed_up_;  // until the first state takes it
 };
 
 }  // namespace epiphyte::cpu

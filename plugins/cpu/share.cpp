@@ -22,7 +22,7 @@ std::vector<std::shared_ptr<const Plan>> ShareWorkspace::TakePlans() {
 
 std::shared_ptr<const kit::ContextContainer> ShareWorkspace::Open(const void* data, uint64_t size) {
   const std::lock_guard lock(mutex_);
-  // An expired entry's bytes may be gone, and others may lie at their address.
+  // The memory of an expired entry may have been freed and reused, so its address proves nothing.
   std::erase_if(opened_, [](const Opened& entry) { return entry.context.expired(); });
   for (const Opened& entry : opened_) {
     if (entry.data != data || entry.size != size) continue;

@@ -1,4 +1,4 @@
-// What the cpu providers of one share group have in common; see epiphyte/kit/abi/share.hpp.
+// State that the cpu providers of one share group have in common; see epiphyte/kit/abi/share.hpp.
 #pragma once
 
 #include <memory>
@@ -16,12 +16,12 @@ class ShareWorkspace {
  public:
   const std::shared_ptr<kit::WeightPool>& weights() const { return weights_; }
 
-  // Compiling: plans wait here, in the order of their sessions, until the last session writes them. Throws when two
-  // have the same name: loading could not tell them apart.
+  // Compilation: plans wait here, in the order of their sessions, until the last session writes them. Throws for two
+  // plans with equal names, because loading could not tell them apart.
   void AddPlans(const std::vector<std::shared_ptr<const Plan>>& plans);
   std::vector<std::shared_ptr<const Plan>> TakePlans();
 
-  // Loading: the blob's contents, looked at once as long as some kernel made from them is there.
+  // Loading: the payload's contents. A payload is parsed once as long as a kernel made from it exists.
   std::shared_ptr<const kit::ContextContainer> Open(const void* data, uint64_t size);
 
  private:

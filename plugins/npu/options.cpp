@@ -10,7 +10,7 @@ namespace {
 constexpr const char* kEfforts[] = {"sdk", "fast", "balanced", "exhaustive"};
 constexpr const char* kSwitch[] = {"sdk", "on", "off"};
 
-// Of those that are the SDK's, the default stands for its own, whatever that is.
+// For an SDK option, the default value stands for the SDK's own default.
 constexpr kit::Option kOptions[] = {
     kit::Option::String("sdk", "",
                         "the NPU's SDK, a library with nsdk_get_api: its absolute path, or a file name beside the "
@@ -28,7 +28,7 @@ constexpr kit::Option kOptions[] = {
     kit::Option::Choice("effort", kEfforts, "sdk", "of the SDK: how long compiling may look for fewer cycles"),
     kit::Option::Choice("fusion", kSwitch, "sdk", "of the SDK: whether layers are computed together"),
 };
-constexpr size_t kOwn = 3;  // the others are the SDK's
+constexpr size_t kOwn = 3;  // options of the plugin; the others are the SDK's
 
 std::string_view Trimmed(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);

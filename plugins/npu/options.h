@@ -1,4 +1,4 @@
-// The options of sessions, and which of them are the SDK's.
+// Session options, and which of them go to the SDK.
 #pragma once
 
 #include <map>
@@ -10,11 +10,12 @@
 
 namespace epiphyte::npu {
 
-// Those of the plugin, and those of the reference SDK that other SDKs may have, too; `sdk_options` takes any.
+// Options of the plugin, and options of the reference SDK that other SDKs may have, too. `sdk_options` takes any
+// option.
 std::span<const kit::Option> DeclaredOptions();
 
-// What is given on to the SDK: what isn't the default. Throws INVALID_ARGUMENT for `sdk_options` that
-// are no "key=value,…".
+// Options that are passed to the SDK: those without their default value. Throws INVALID_ARGUMENT if `sdk_options` isn't
+// "key=value,…".
 SdkOptions OptionsOfSdk(const std::map<std::string, std::string>& given);
 
 }  // namespace epiphyte::npu

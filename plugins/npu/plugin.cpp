@@ -1,7 +1,7 @@
-// The npu plugin: what its providers have in common, and the library's one exported symbol.
+// The npu plugin: state that its providers share, and the library's one exported symbol.
 //
-// Each manifest over the library is a plugin of its own, with the manifest's name, the source that its parameter
-// `source` names, and the SDK that its parameter `sdk` names: so SDKs of several vendors stand side by side.
+// Each manifest over the library is a separate plugin. It has the manifest's name, the source from parameter `source`,
+// and the SDK from parameter `sdk`. So SDKs of several vendors can be used side by side.
 #include "epiphyte/kit/plugin/named_plugin.hpp"
 
 #include <deque>
@@ -27,7 +27,7 @@ class Plugin final : public kit::Plugin {
     }
   }
 
-  // What is wrong with the SDK is no fault of the plugin's: it has no device then, and says why.
+  // A defective SDK is no fault of the plugin: the plugin then has no device and reports the reason.
   std::span<const EpDeviceInfo> Devices() override {
     if (devices_.empty())
       kit::FailWith(

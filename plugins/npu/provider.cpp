@@ -36,7 +36,7 @@ kit::CompatibilityKey BaseKey(const SdkContext& context) {
   return key;
 }
 
-// The node's own types and shapes are what the host will bring.
+// The host passes values with the node's own types and shapes.
 void CheckPorts(const std::vector<Port>& ports, size_t count, bool inputs, const kit::NodeView& node,
                 std::string_view graph) {
   const char* const what = inputs ? "input" : "output";
@@ -152,7 +152,7 @@ std::unique_ptr<kit::Kernel> Provider::Compile(const kit::Partition& partition) 
     return loaded;
   };
   auto lazy = std::make_shared<LazyGraph>(load);
-  // Who compiles to save it seldom runs it.
+  // A session that compiles in order to save the context seldom runs it.
   if (!context_enabled_ && device_ != NSDK_WITHOUT_DEVICE) {
     try {
       lazy->Get();
@@ -194,8 +194,8 @@ void Provider::SaveContexts(kit::ContextSink& sink) {
   sink.SetCompatibilityInfo(CompatibilityInfo(*context_));
 }
 
-// CheckContext said what can be said without the blob; who wants to know whether it is the best there could be has had
-// it judged there. So it is judged only where it isn't loaded.
+// CheckContext has judged what can be judged without the blob. A host that wants to know whether the blob is optimal
+// has had it checked there. So the blob is checked here only if loading it fails.
 std::shared_ptr<const Program> Provider::Load(std::span<const std::byte> payload, const ProgramOptions& options) const {
   try {
     return std::make_shared<const Program>(context_, payload, options);

@@ -28,9 +28,9 @@ class Provider final : public kit::Provider {
  private:
   using Partitions = std::vector<std::shared_ptr<const NpuPartition>>;
 
-  // The SDK's number of the session's device, or NSDK_WITHOUT_DEVICE.
+  // The SDK's id of the session's device, or NSDK_WITHOUT_DEVICE.
   static uint32_t DeviceOf(const Sdk& sdk, const kit::ProviderConfig& config);
-  // What the programs of the session share.
+  // The scratch and weight groups that the session's programs share.
   ProgramOptions MakeProgramOptions();
   std::shared_ptr<const Program> Load(std::span<const std::byte> payload, const ProgramOptions& options) const;
   std::unique_ptr<kit::Kernel> MakeKernel(const kit::ContextNodeView& node,
@@ -42,14 +42,14 @@ class Provider final : public kit::Provider {
   kit::ShareGroup<ShareWorkspace> share_;
   const std::shared_ptr<const Sdk> sdk_;
   const uint32_t device_;
-  std::string key_;  // of the context in the group
+  std::string key_;  // key of the context in the share group
   std::shared_ptr<const SdkContext> context_;
-  Partitions compiled_;  // by partition index, while a context may be asked for; null: declined
+  Partitions compiled_;  // by partition index, while the host may ask for a context; null: declined
 };
 
-// What contexts depend on, as far as it can be said without their blobs: "sdk=…;architecture=…;blob=…".
+// Compatibility of contexts, as far as it can be told without their blobs: "sdk=…;architecture=…;blob=…".
 std::string CompatibilityInfo(const SdkContext& context);
-// The verdict by such a text; NOT_APPLICABLE where it says nothing.
+// The verdict on such a text; NOT_APPLICABLE if the text doesn't tell.
 kit::ContextVerdict JudgeCompatibility(const SdkContext& context, std::string_view info);
 
 }  // namespace epiphyte::npu

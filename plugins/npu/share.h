@@ -1,4 +1,4 @@
-// What the npu providers of one share group have in common; see epiphyte/kit/abi/share.hpp.
+// State that the npu providers of one share group have in common; see epiphyte/kit/abi/share.hpp.
 #pragma once
 
 #include <functional>
@@ -18,20 +18,20 @@ class ShareWorkspace {
  public:
   using Partitions = std::vector<std::shared_ptr<const NpuPartition>>;
 
-  // Compiling: partitions wait here, in the order of their sessions, until the last session writes them. Throws when
-  // two have the same name: loading could not tell them apart; and when they are for different NPUs.
+  // Compiled partitions wait here, in the order of their sessions, until the last session writes them. Throws if two
+  // have the same name, because loading could not tell them apart. Also throws if they are for different NPUs.
   void Add(const Partitions& partitions);
   Partitions Take();
 
-  // The SDK's context that sessions with equal options use together, and the groups of what they load.
+  // The SDK context that sessions with equal options share, and the groups of their programs.
   struct Device {
     std::shared_ptr<const SdkContext> context;
-    std::shared_ptr<const Group> weights, scratch;  // null: not asked for yet
+    std::shared_ptr<const Group> weights, scratch;  // null: not requested yet
   };
-  // `key`: SDK, device and options. `make` makes what the first one needs.
+  // `key` is SDK, device and options. `make` creates the context for the first session.
   std::shared_ptr<const SdkContext> Context(const std::string& key,
                                             const std::function<std::shared_ptr<const SdkContext>()>& make);
-  // Null where the SDK has no groups.
+  // Null if the SDK has no groups.
   std::shared_ptr<const Group> GroupOf(const std::string& key, NsdkGroupKind kind);
 
  private:

@@ -54,8 +54,8 @@ class Provider final : public kit::Provider {
   std::vector<std::shared_ptr<CompiledGraph>> compiled_;  // by partition index, while a context may be asked for
 };
 
-// A compiled partition: submits to the run's stream, and reads and writes values where they are. Inputs whose elements
-// the host has to read are wanted in host memory, and what it knows without running anything is made there.
+// A compiled partition: submits to the run's stream, and reads and writes values in place. Inputs that the host has to
+// read are requested in host memory. Outputs that the host knows without running anything are made there.
 class CompiledKernel final : public kit::StatefulKernel<ReplaySet> {
  public:
   // `device_runs`: false where the host has no devices, or doesn't know that this one is used; then values are in host

@@ -1,4 +1,4 @@
-// What the vulkan providers of one share group have in common; see epiphyte/kit/abi/share.hpp.
+// State that the vulkan providers of one share group have in common; see epiphyte/kit/abi/share.hpp.
 #pragma once
 
 #include <memory>

@@ -8,7 +8,7 @@
 
 enum { kMostBridges = 4 };
 
-/* What the query answers: one descriptor for each environment, the same each time. */
+/* The answer to the query: one descriptor for each environment, the same each time. */
 typedef struct Bridge {
   char name[65];
   char backend[65];

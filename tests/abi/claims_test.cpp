@@ -1,5 +1,5 @@
-// What a provider says besides "I can run this": units that stay as they are, nodes that are only merged where they are
-// connected, and partitions that it gives back after all.
+// Claims beyond "I can run this node": units that stay intact, nodes that are merged only where they are connected, and
+// partitions that the provider declines afterwards.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -131,7 +131,7 @@ TEST_F(ClaimTest, TheReportSaysWhyItWasGivenBackInOneLine) {
   EXPECT_THAT(why->reason, testing::Not(HasSubstr("\n")));
 }
 
-// With ONNX 1.17 Relu is a function, whose body nobody runs either: what is said is Relu's reason still.
+// With ONNX 1.17 Relu is a function, and no provider runs its body either. The reported reason is still that of Relu.
 TEST_F(ClaimTest, WhereNobodyElseCanTheReasonIsTheSessionsFailure) {
   Use("kDeclinesAll");
   SessionOptions options = Listed();

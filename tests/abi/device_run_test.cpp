@@ -1,4 +1,4 @@
-// What a kernel on a device gets from the host while it executes, and what the host refuses to give it.
+// Services that the host gives to a device kernel during Execute, and requests that the host refuses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ class Storage : public DeviceStorage {
   Storage(EpBuffer* buffer, uint64_t offset, uint64_t size) : DeviceStorage(buffer, offset, size, 1, 2) {}
 };
 
-// Puts outputs at places that a test sees, and counts what it was asked.
+// Places outputs where a test can see them, and records the requests.
 class Places : public OutputMaker {
  public:
   ValuePtr MakeOnHost(uint32_t index, DataType type, std::span<const int64_t> dims) override {
@@ -186,7 +186,7 @@ TEST_F(DeviceRunTest, AnOutputIsATensorThatCanBe) {
 
 TEST_F(DeviceRunTest, ARunOnTheHostHasNoDevice) {
   EpRun plain{{}, outputs_, 1, nullptr};
-  submission_.stream = nullptr;  // a run whose outputs are bound, of a kernel on the host
+  submission_.stream = nullptr;  // a host kernel in a run with bound outputs
   for (EpRun* run : {&plain, &run_}) {
     EpStream* stream = nullptr;
     EXPECT_THAT(Outcome(Api().GetStream(run, &stream)),

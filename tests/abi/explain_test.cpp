@@ -1,5 +1,5 @@
-// ep.explain: what a plugin says of its nodes reaches the placement report. Whatever it says, only notes on nodes that it
-// was shown do.
+// ep.explain: a plugin's notes on its nodes reach the placement report. Only notes on nodes that the plugin was shown
+// do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

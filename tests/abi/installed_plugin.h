@@ -55,7 +55,7 @@ inline core::PluginEntry EntryOf(core::Catalog& catalog) {
   throw std::runtime_error("the catalog has no entry 'misbehaving'");
 }
 
-// Runs a model on one float tensor. Without `providers` nobody is listed.
+// Runs a model on one float tensor. Without `providers` the session's provider list is empty.
 inline std::vector<float> RunModel(core::Environment& environment, const std::string& model,
                                    const std::vector<std::string>& providers, std::vector<float> x) {
   core::SessionOptions options;

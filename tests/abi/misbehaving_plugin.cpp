@@ -28,7 +28,7 @@ const EpHostInfo* g_host = nullptr;
 
 EpStatus* Refuse(const char* call) { return g_host->status->Create(EP_STATUS_EP_FAIL, call); }
 
-// Memory that looks like nothing of the host's: whoever follows it crashes.
+// A pointer that no handle of the host has. Following it crashes.
 template <typename Handle>
 Handle* Foreign() {
   static uintptr_t garbage[64];
@@ -36,7 +36,7 @@ Handle* Foreign() {
   return reinterpret_cast<Handle*>(garbage);
 }
 
-// What calls that have ended left behind.
+// Handles kept beyond the calls that they were valid for.
 EpContextWriter* g_writer = nullptr;
 EpContextSink* g_context_sink = nullptr;
 EpCapabilitySink* g_capability_sink = nullptr;
@@ -84,10 +84,20 @@ EpStatus* EP_CALL GetDevices(EpPlugin*, const EpDeviceInfo** devices, uint32_t c
     *count = 100;
     for (uint32_t i = 0; i < capacity && i < 100; ++i) devices[i] = &kDevice;
   }
-  // One that is elsewhere or lost, before the one that is here.
-  static const EpDeviceInfo kOther = {sizeof(EpDeviceInfo), EP_DEVICE_NPU,
+  // A compile-only or lost device, listed before the device that is here.
+  static const EpDeviceInfo kOther = {sizeof(EpDeviceInfo),
+                                      EP_DEVICE_NPU,
                                       kHow == kLostDevice ? EP_DEVICE_LOST : EP_DEVICE_COMPILE_ONLY,
-                                      0, 0, 0, "the other device", "tests", "1", "test", "", "", 0};
+                                      0,
+                                      0,
+                                      0,
+                                      "the other device",
+                                      "tests",
+                                      "1",
+                                      "test",
+                                      "",
+                                      "",
+                                      0};
   if (kHow == kDeviceElsewhere || kHow == kLostDevice) {
     *count = 2;
     if (capacity > 1) {
@@ -133,7 +143,7 @@ EpStatus* Claim(EpCapabilitySink* sink, const EpNode* const* nodes, uint64_t cou
   return g_host->capability->Claim(sink, &claim);
 }
 
-// Sets `runs` when the node is ONNX's Relu of float and nobody's yet.
+// Sets `runs` when the node is ONNX's Relu of float and is not yet claimed.
 EpStatus* CanRun(const EpNodeInfo& node, bool* runs) {
   *runs = false;
   if (std::strcmp(node.op_type, "Relu") != 0 || *node.domain != '\0' || (node.flags & EP_NODE_PLACED) != 0)
@@ -188,7 +198,7 @@ EpStatus* EP_CALL GetCapability(EpProvider*, const EpGraph* graph, EpCapabilityS
       if (EpStatus* status = g_host->capability->SupportNodes(sink, adds.data(), adds.size())) return status;
       return g_host->capability->SupportNodes(sink, adds.data(), adds.size());
     case kClaimsNonConvexGroup:
-      // First and last node of a chain whose middle it leaves to others.
+      // Claims the first and the last node of a chain and leaves the nodes between them to other providers.
       if (adds.size() < 2) return nullptr;
       adds = {adds.front(), adds.back()};
       return Claim(sink, adds.data(), adds.size(), EP_CLAIM_TOGETHER, "leaves and comes back");
@@ -345,7 +355,7 @@ EpStatus* SetThroughValue(EpRun* run, const EpValueView* x) {
 
 std::atomic<int> g_executing = 0;
 
-// What a kernel is told of its run, as a failure.
+// Returns the run information that a kernel got, as a failure message.
 EpStatus* TellOf(const EpRunInfo& info) {
   std::string text = std::string("tag '") + info.tag + "'";
   for (uint32_t i = 0; i < info.option_count; ++i) {

@@ -224,7 +224,7 @@ INSTANTIATE_TEST_SUITE_P(
                     SessionCase{"kReleasedStatus", StatusCode::kEpFail, "it was released before"}),
     [](const auto& info) { return std::string(info.param.file); });
 
-// --- claims that are dropped: the model still runs, on somebody else
+// --- claims that are dropped: the model still runs, on another provider
 
 struct ClaimCase {
   const char* file;
@@ -314,7 +314,7 @@ INSTANTIATE_TEST_SUITE_P(Abi, FailingContext,
                                          ContextCase{"kReservedInContextNode", "EpContextNodeDesc::reserved is 1"}),
                          [](const auto& info) { return std::string(info.param.file); });
 
-// What an earlier call left behind is refused in the next one, though its memory may hold something new by then.
+// The host refuses a handle of an earlier call, even if a new object uses the same memory by then.
 class StaleHandle : public testing::TestWithParam<const char*> {};
 
 TEST_P(StaleHandle, OfAnEarlierSessionIsRefused) {
@@ -438,7 +438,7 @@ TEST(MisbehavingContext, ALoadThatFailsIsAnInvalidGraph) {
     ASSERT_NE(session.context_output(), nullptr);
     EXPECT_EQ(session.context_output()->context_nodes, 2u);
     EXPECT_EQ(session.context_output()->plain_nodes, 1u);
-    // What was written runs.
+    // The written context model runs.
     Session reloaded(environment, dir / "m_ctx.onnx", options);
     EXPECT_TRUE(reloaded.has_context());
   }

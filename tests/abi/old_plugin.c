@@ -15,7 +15,7 @@ struct Descriptor01 {
   void* (*functions[6])(void*);
 };
 
-/* Whoever calls any of these takes them for something else. */
+/* A call of any of these functions shows that the caller misread the descriptor. */
 static void* Crash(void* anything) {
   (void)anything;
   __builtin_trap();

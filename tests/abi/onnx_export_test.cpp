@@ -40,7 +40,7 @@ class OnnxExport : public testing::Test {
     witness_.claims = {"MatMul", "Mul"};
     environment_->catalog().Register(Witness::Query, 1000);
   }
-  // What `look` does with the partition's graph while the witness compiles.
+  // Calls `look` with the partition's graph while the witness compiles it.
   void Compile(const std::function<void(const EpGraph*)>& look, std::string_view text = kModel) {
     int looks = 0;
     witness_.on_compile = [&](EpTask*, const EpPartitionInfo& partition) -> EpStatus* {

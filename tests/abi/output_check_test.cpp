@@ -1,4 +1,4 @@
-// What a kernel made, held against what the graph declares.
+// Comparison of a kernel's outputs with the graph's declarations.
 #include "core/abi/output_check.h"
 
 #include <gtest/gtest.h>

@@ -50,7 +50,7 @@ EpOperatorInfo Operator(const char* name, uint32_t inputs = 1, int64_t since_ver
   return info;
 }
 
-// A plugin of nothing but schemas, whose answers a test writes.
+// A plugin that only provides schemas. Each test sets its answers.
 class PluginSchemasTest : public testing::Test {
  protected:
   using Infer = std::function<EpStatus*(const EpOperatorInfo*, const EpNode*, EpInference*)>;
@@ -63,7 +63,7 @@ class PluginSchemasTest : public testing::Test {
     plugin_.descriptor = &descriptor_;
     plugin_.plugin = reinterpret_cast<EpPlugin*>(this);
     plugin_.name = "acme_ep";
-    // Like the first input, but int64.
+    // By default the output is like the first input, but int64.
     infer_ = [](const EpOperatorInfo*, const EpNode* node, EpInference* inference) -> EpStatus* {
       EpNodeInfo info = {};
       info.struct_size = sizeof info;

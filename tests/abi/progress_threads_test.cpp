@@ -43,7 +43,7 @@ bool IsTheProviders(const SessionProgress& at) { return at.text == "one of four"
 TEST_F(ProgressFromThreads, OneReportIsHeardAtATimeAndNoneIsLost) {
   std::atomic<int> inside = 0;
   std::atomic<int> most = 0;
-  int heard = 0;  // plain: nobody else is in here
+  int heard = 0;  // not atomic: only one thread is in here at a time
   EXPECT_EQ(Make([&](const SessionProgress& at) {
               most = std::max(most.load(), ++inside);
               // Time for the other threads to come in.

@@ -1,6 +1,6 @@
-// RetainConstant and DropConstant: what a plugin retains stays where it is until it lets go, what it drops goes at
-// once, and what nobody retains is gone once the session is made. Seen by the mappings of the file that the weights are
-// in, and by the memory that is used.
+// RetainConstant and DropConstant. A retained constant stays at its address until the plugin releases it. A dropped
+// constant is unmapped at once, and every constant that is not retained when the session is ready. The tests look at
+// the mappings of the weight file and at the memory in use.
 #include "core/abi/retained_constants.h"
 
 #include <gmock/gmock.h>
@@ -180,7 +180,7 @@ TEST_F(RetainedConstantsTest, StayWhereTheyAreUntilThePluginLetsGo) {
 
 TEST_F(RetainedConstantsTest, WhatNobodyRetainsIsGoneOnceTheSessionIsMade) {
   for (const int64_t rows :
-       {int64_t{8}, int64_t{1} << 19}) {  // 512 bytes, and 32 MiB, whose pages are given back early
+       {int64_t{8}, int64_t{1} << 19}) {  // 512 bytes, and 32 MiB: pages of the large one are released early
     const auto model = WriteModelFor("Add", rows);
     Session session(*environment_, model, OptionsFor({"witness"}));
     EXPECT_EQ(Mappings(), 0u) << rows;

@@ -1,5 +1,5 @@
 // Share groups on the host's side of the ABI: one workspace for each plugin and group, and what a provider may write in
-// a compiling group. And CheckContext, whose answers are not to be trusted.
+// a compiling group. Also CheckContext with answers that the host must not trust.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

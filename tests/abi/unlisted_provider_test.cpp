@@ -1,5 +1,5 @@
-// Providers that nobody listed: what they can't do is reported, and goes to the next. And functions, which a provider
-// may claim whole and then not get.
+// Providers that the session does not list: their failures are reported, and the nodes go to the next provider. Also
+// functions that a provider claims whole but does not get.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -108,7 +108,7 @@ TEST(FunctionWhoseClaimIsLost, IsInlined) {
   EXPECT_THAT(placement.Summary(), HasSubstr("cpu 3"));
   ASSERT_EQ(placement.removed.size(), 1u) << "told once, though the session was begun twice";
   EXPECT_EQ(placement.removed[0].op_type, "Twice");
-  EXPECT_EQ(placement.removed[0].fate, core::RemovalReason::kInlined);
+  EXPECT_EQ(placement.removed[0].reason, core::RemovalReason::kInlined);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Who could have put a file there.
+// Trust in a file depends on which users could have written it.
 #include "core/base/file_trust.h"
 
 #include <gmock/gmock.h>
@@ -80,7 +80,7 @@ TEST_F(FileTrustTest, LinksAreFollowedFirst) {
   EXPECT_THAT(FileTrust().ReasonAgainst(link / "file"), HasSubstr(Folder().string()));
 }
 
-// Only root can give files away; everybody can look at what is nobody's but his own.
+// Only root can give files to another user. Every user can check files that belong only to that user.
 TEST_F(FileTrustTest, WhatAnotherUserHasIsNotTrusted) {
   if (geteuid() == 0) {
     ASSERT_EQ(chown(Folder().c_str(), kNobody, static_cast<gid_t>(-1)), 0);

@@ -1,4 +1,4 @@
-// What was made before fork(), and what of the process's threads a child may touch.
+// Detection of objects that were made before fork(), and the parent's threads as a child may use them.
 #include "core/base/fork_mark.h"
 
 #include <gtest/gtest.h>

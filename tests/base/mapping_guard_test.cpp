@@ -43,7 +43,7 @@ class MappingGuardTest : public testing::Test {
   TempDir dir_;
 };
 
-// A fault that nobody handles ends the process, by the signal or by a sanitizer's report.
+// An unhandled fault ends the process, either by its signal or by a sanitizer's report.
 bool Died(int status) { return WIFSIGNALED(status) || (WIFEXITED(status) && WEXITSTATUS(status) != 0); }
 
 TEST_F(MappingGuardTest, WhatAFileLostReadsAsZerosAndTheFileIsNamed) {

@@ -1,4 +1,4 @@
-// What is kept for the next user: each object has one user at a time, and none is lost.
+// ObjectPool: each object has one user at a time, and no object is lost.
 #include "core/base/object_pool.h"
 
 #include <gtest/gtest.h>

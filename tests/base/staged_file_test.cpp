@@ -151,7 +151,7 @@ TEST(StagedFile, AWriteThatFailsLeavesTheTargetAlone) {
   EXPECT_EQ(FilesIn(folder.path()), 1u);
 }
 
-// As after kill -9: the file is there, nobody holds its lock.
+// The state after kill -9: the file is there, and no process holds its lock.
 TEST(StagedFile, WhatADeadProcessLeftIsRemovedAndNothingElse) {
   const TempDir folder;
   folder.Write(".epiphyte-1-2-0badcafe.staged", "abandoned");
@@ -169,7 +169,7 @@ TEST(StagedFile, WhatADeadProcessLeftIsRemovedAndNothingElse) {
   StagedFile::RemoveAbandoned(folder / "missing");
 }
 
-// Sweeping at any moment never takes a file from who is writing it.
+// Sweeping at any moment never removes a file that a process is still writing.
 TEST(StagedFile, SweepingNeverDisturbsWriters) {
   const TempDir folder;
   std::atomic<bool> done{false};
@@ -188,7 +188,7 @@ TEST(StagedFile, SweepingNeverDisturbsWriters) {
 
 // --- What may be replaced
 
-// A pipe would hold up whoever opens it; here nothing is opened.
+// Opening a pipe would block. Replacing opens nothing.
 TEST(StagedFile, OnlyRegularFilesAreReplaced) {
   const TempDir folder;
   ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);

@@ -65,7 +65,7 @@ TEST(ParallelFor, CallsTheBodyOnceForEachIndex) {
   }
 }
 
-// Of each share, in no order.
+// Size of each share, in no particular order.
 std::vector<uint64_t> ShareSizes(ThreadPool& pool, uint64_t count, uint64_t grain) {
   std::mutex mutex;
   std::vector<uint64_t> sizes;
@@ -381,7 +381,8 @@ TEST(ThreadPool, WhereNoThreadCanBeStartedTheCallerWorksAlone) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    // The limit is none for root; where root can't become somebody else, it isn't the one that has no limit.
+    // RLIMIT_NPROC does not apply to root, so a root process becomes another user. If setuid fails, this is a
+    // namespace's root, and the limit applies to it.
     if (geteuid() == 0 && setuid(65534) != 0) errno = 0;
     const rlimit none = {0, 0};
     if (setrlimit(RLIMIT_NPROC, &none) != 0) _exit(2);

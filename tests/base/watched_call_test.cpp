@@ -1,4 +1,4 @@
-// What a plugin must leave as it found it, watched from outside of the call.
+// Process state that a plugin must leave unchanged, checked from outside of the call.
 #include "core/base/watched_call.h"
 
 #include <gmock/gmock.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What loading an EP context model costs: Epiphyte's session from it, with digests checked and with sizes alone
-# (ep.context_verify=header), beside ONNX Runtime's session from the plain model and beside the floor, which is mapping
-# the same files and reading every byte once. All in turn; medians over the rounds.
+# Time to load an EP context model. Epiphyte makes a session from it, with digests checked and with sizes checked alone
+# (ep.context_verify=header). ONNX Runtime makes a session from the plain model. The floor is the time to map the same
+# files and read every byte once. All run in turn; the figures are medians over the rounds.
 #
 #   tests/bench/contexts.sh [--only NAME[,NAME]...] [--rounds N] [--threads N]
 set -euo pipefail

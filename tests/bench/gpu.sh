@@ -50,7 +50,7 @@ counter() {
 status=0
 tested=""
 if $tests; then
-  # What is expected of a driver, and not of the software device alone.
+  # These suites check requirements on any driver, not on the software device alone.
   for suite in vulkan_ops_tests vulkan_math_tests vulkan_models_tests; do
     echo "$suite" >&2
     "$root/build/release/tests_bin/$suite" >"$work/$suite.log" 2>&1 || status=1
@@ -94,8 +94,9 @@ done
 printf '%s\n' "$device"
 [ -z "$tested" ] || printf '\n%s' "$tested"
 printf '\n%-26s %12s %12s %8s\n' "product" "GFLOP/s" "ceiling" "share"
-# f16 is as it is chosen; coopmat and no_coopmat are f16, too, by cooperative matrices, whose own ceiling is higher and is
-# f16's where there is one, and without them.
+# Row f16 uses the kernels that the plugin chooses. Row coopmat is f16 with cooperative matrices, and no_coopmat is f16
+# without them. Cooperative matrices have a higher ceiling; where the device has them, f16 is compared with that
+# ceiling too.
 matrices=$(counter "$work/ceiling.json" MultiplyAdd/coopmat GFLOP/s)
 for type in f32 f16 coopmat no_coopmat; do
   case $type in
@@ -113,8 +114,8 @@ for type in f32 f16 coopmat no_coopmat; do
   done
 done
 printf '%-26s %12.4g GB/s\n' "reading once" "$(counter "$work/ceiling.json" Read GB/s)"
-# Each case by one invocation for a row, by a subgroup, by a workgroup of subgroups, by a workgroup's memory, and as it is
-# chosen, whose time is compared with the first.
+# Each case runs with one invocation for a row, with a subgroup, with a workgroup of subgroups, with a workgroup's
+# memory, and with the chosen kernel. The time of the chosen kernel is compared with the first.
 printf '\n%-26s %10s %10s %10s %10s %10s %8s\n' "rows, ms" "alone" "subgroup" "subgroups" "shared" "chosen" "ratio"
 while read -r name; do
   times=""

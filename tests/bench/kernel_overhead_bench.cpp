@@ -1,5 +1,5 @@
-// What the kernel costs beside the work of the nodes: Run() of one tiny node, of chains of tiny nodes, from one and
-// from several threads; session creation as the graph grows; listing what is installed.
+// Overhead of the kernel beside the work of the nodes: Run() of one tiny node, of chains of tiny nodes, from one and
+// from several threads; session creation as the graph grows; listing the installed plugins.
 
 #include <benchmark/benchmark.h>
 
@@ -57,7 +57,7 @@ void BM_RunChain(benchmark::State& state) {
 }
 BENCHMARK(BM_RunChain)->Arg(10)->Arg(100)->Arg(1000)->Unit(benchmark::kMicrosecond);
 
-// One session, several callers. The first thread makes it before the loop begins, where all threads wait.
+// One session with several callers. The first thread makes it before the loop begins; all threads wait there.
 void BM_RunTinyAddFromThreads(benchmark::State& state) {
   static Model* model = nullptr;
   static core::Session* session = nullptr;
@@ -84,7 +84,7 @@ BENCHMARK(BM_CreateSessionOfChain)
     ->Unit(benchmark::kMillisecond)
     ->Complexity(benchmark::oN);
 
-// What an application waits for before it can show what is installed; no library is opened.
+// Time until an application can show which plugins are installed. No library is opened.
 void BM_ListPlugins(benchmark::State& state) {
   TempDir folder;
   for (int64_t i = 0; i < state.range(0); ++i) {

@@ -1,16 +1,16 @@
-// What limits.sh compares: the most that this machine does, and how much work a model is.
+// Reference figures for limits.sh: the peak rates of this machine, and the amount of work in a model.
 //
 //   epiphyte_limits_bench machine [--threads N]
 //   epiphyte_limits_bench read --mb MB [--threads N]
 //   epiphyte_limits_bench model MODEL --inputs DIR
 //
-// `machine`: GFLOP/s of products (an addition and a multiplication each count one) by loops that touch registers only,
-// with the widest instructions that the CPU has, and by oneDNN's best matrix product. Each thread runs a product by
-// itself, so OMP_NUM_THREADS=1 must be set. `read`: GB/s of reading MB of memory again and again. Of both, all threads
-// at once, the best of several tries.
+// `machine`: GFLOP/s of products by loops that touch registers only, with the widest instructions that the CPU has,
+// and by oneDNN's best GEMM. An addition and a multiplication each count one. Each thread runs a GEMM by itself, so
+// OMP_NUM_THREADS=1 must be set. `read`: GB/s of reading MB of memory again and again. Both modes run all threads at
+// once and report the best of several tries.
 //
-// `model`: operations of its convolutions and products, for the shapes of the inputs in DIR, and the bytes of the
-// constants that they multiply by; products whose shapes can't be inferred are left out and counted as unknown.
+// `model`: operations of the model's convolutions and matrix products for the input shapes in DIR, and the bytes of
+// the constants that they multiply by. Products without inferable shapes are left out and counted as unknown.
 
 #include <algorithm>
 #include <chrono>
@@ -84,7 +84,7 @@ constexpr int kSums = 16;
 
 enum class Operands { kFloats, kBfloat16, kBytes };
 
-// Sums that nobody reads stay in registers all the same.
+// Keeps unused sums in registers, so that the compiler does not remove them.
 template <Operands kOperands>
 __attribute__((target("avx512f"))) void SumsOf512() {
   __m512i sums[kSums], a = _mm512_castps_si512(_mm512_set1_ps(0.5f));
@@ -157,7 +157,7 @@ RegisterLoop Bytes() { return {}; }
 
 using Type = dnnl::memory::data_type;
 
-// One thread's product of oneDNN, with the right side as oneDNN likes it.
+// One thread's GEMM in oneDNN, with the right side in the layout that oneDNN chooses.
 class Product {
  public:
   Product(const dnnl::engine& engine, Type a, Type b, Type y, int64_t m, int64_t k, int64_t n) : stream_(engine) {
@@ -206,7 +206,7 @@ double BestProduct(int threads, Type a, Type b, Type y) {
   return best;
 }
 
-// Reads memory as so many streams side by side, whose loads wait for nothing but memory.
+// Reads memory as kStreams streams side by side. The loads depend on nothing but memory.
 template <typename V, size_t kStreams>
 [[gnu::always_inline]] inline uint64_t ReadStreams(const std::byte* data, size_t bytes) {
   constexpr size_t kAtOnce = 2 * kCacheLine, kAhead = 32 * kCacheLine;
@@ -261,7 +261,7 @@ void PrintMachine(int threads) {
   std::printf("}\n");
 }
 
-// In large pages, as the plugin keeps weights, and by whatever number of streams is the fastest.
+// Reads large pages, as the plugin keeps weights in them, with the number of streams that is the fastest.
 void PrintRead(int threads, int64_t megabytes) {
   constexpr size_t kUnit = 8 * 2 * kCacheLine;  // that every number of streams reads to its end
   const size_t share = static_cast<size_t>(megabytes) * 1000000 / static_cast<size_t>(threads) / kUnit * kUnit;
@@ -357,7 +357,7 @@ void PrintModel(const fs::path& path, const fs::path& folder) {
   }
   core::InferTypes(*model.graph);
   QuantizedOp work;
-  int unknown = 0;  // products whose shapes only the run tells
+  int unknown = 0;  // products with shapes known only at run time
   for (const auto& node : model.graph->nodes()) {
     if (node == nullptr) continue;
     try {

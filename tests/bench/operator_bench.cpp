@@ -2,14 +2,14 @@
 // epiphyte_operator_bench --write DIR NAME...
 // epiphyte_operator_bench LIBRARY NAME [--threads N] [--rounds N]
 //
-// One case of the table of operators (tests/models/operators) in Epiphyte and in ONNX Runtime. Prints one line with
-// tabs: name, microseconds of a run in Epiphyte, in ONNX Runtime, how far their outputs are apart, and what is to be
-// said: who refuses the model and why, or that the outputs differ by more than rounding. A side that refuses has no
-// time.
+// Runs one case of the table of operators (tests/models/operators) in Epiphyte and in ONNX Runtime. Prints one line
+// with tabs: name, microseconds of a run in Epiphyte, microseconds in ONNX Runtime, the distance between their
+// outputs, and a remark. The remark says which side refuses the model and why, or that the outputs differ by more than
+// rounding. A side that refuses has no time.
 //
-// Each round makes a session of one, runs it, ends it, and does the same with the other, so that neither's threads are
-// there while the other runs. The time is the least of the rounds' medians. --list prints the names that the extended
-// regular expression is found in, --write writes the models and their inputs for other programs.
+// Each round makes a session of one side, runs it and ends it, and then does the same with the other side. So the
+// threads of one side are gone while the other runs. The time is the least of the rounds' medians. --list prints the
+// names that match the extended regular expression. --write writes the models and their inputs for other programs.
 
 #include <algorithm>
 #include <chrono>
@@ -47,7 +47,7 @@ constexpr const char* kUsage =
     "LIBRARY NAME [--threads N] [--rounds N]";
 constexpr double kRoundSeconds = 0.05;
 constexpr size_t kMostRuns = 20000;
-// Where a single run takes longer, one round has to do.
+// A case with a longer single run is measured in one round.
 constexpr double kSlowSeconds = 1;
 
 double Seconds(std::chrono::steady_clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
@@ -122,7 +122,7 @@ Output MakeOutput(int type, std::vector<int64_t> dims, const void* data) {
   return {type, dims, numbers()};
 }
 
-// What rounding may make of the largest difference, as a part of the largest number; integers: one step of 8 bits.
+// Difference that rounding may cause, relative to the largest number. Integers: one step of 8 bits.
 double Tolerance(int type) {
   switch (type) {
     case onnx::TensorProto::FLOAT: return 1e-3;
@@ -197,7 +197,7 @@ double RoundOfTheirs(const OrtLibrary& ort, const Job& job, std::vector<Output>*
   return seconds;
 }
 
-// One of the two: its best round, or why there is none.
+// Result of one of the two runtimes: its best round, or the reason for having none.
 struct Side {
   template <typename Round>
   void Measure(const char* name, Round round) {

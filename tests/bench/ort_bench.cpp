@@ -1,8 +1,8 @@
 // epiphyte_ort_bench LIBRARY MODEL --inputs DIR [--outputs DIR] [--thin] [--threads N] [--runs N]
 //
-// What `epiphyte bench --json` measures, measured of ONNX Runtime, printed as the same JSON object. With --outputs the
-// outputs of the first run are written as output_<N>.pb; with --thin, large ones as thinned_<N>.pb, which has a part of
-// their elements (value_files.h).
+// Measures ONNX Runtime as `epiphyte bench --json` measures Epiphyte, and prints the same JSON object. With --outputs
+// the outputs of the first run are written as output_<N>.pb. With --thin, a large output is written as thinned_<N>.pb,
+// which holds a part of the elements (value_files.h).
 
 #include <algorithm>
 #include <chrono>
@@ -78,7 +78,7 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// As `epiphyte bench` measures it: the high-water mark of this program alone.
+// Peak memory as `epiphyte bench` measures it: the high-water mark of this program alone.
 double PeakMegabytes() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {

@@ -111,7 +111,7 @@ class OrtSession {
   std::vector<const char*> input_name_pointers_, output_name_pointers_;
 };
 
-// What one caller gives to a session's runs and gets of them. Several bindings of one session may run at once.
+// Inputs and outputs that one caller binds to a session's runs. Several bindings of one session may run at once.
 class OrtBinding {
  public:
   // `inputs` are in the model's order and viewed, not copied: they outlive the binding, as the session does.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Does ONNX Runtime read the context models that Epiphyte writes? It can't run them, because it has none of our
-# providers; so it must get as far as saying that nobody owns the nodes' source, and complain of nothing before that.
+# Checks that ONNX Runtime reads the context models that Epiphyte writes. It can't run them, because it has none of our
+# providers. So its first complaint must be that no provider owns the nodes' source.
 #
 #   tests/bench/ort_reads_context.sh
 #

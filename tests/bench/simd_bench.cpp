@@ -1,4 +1,4 @@
-// What the CPU plugin's vector loops take, for each instruction set that this CPU has: function/target/length.
+// Times of the CPU plugin's vector loops, for each instruction set that this CPU has: function/target/length.
 //
 //     simd_bench --benchmark_filter='softmax/.*/(16|128)$'
 #include <benchmark/benchmark.h>

@@ -86,7 +86,7 @@ using Run = std::function<void()>;
 class Sessions {
  public:
   virtual ~Sessions() = default;
-  // What a caller of session number `session` does again and again. May be called while others run.
+  // Makes the run that a caller of session number `session` repeats. May be called while others run.
   virtual Run MakeCaller(size_t session) = 0;
 };
 

@@ -27,7 +27,7 @@ struct Operand {
   std::vector<int64_t> dims;
 };
 
-// In the device's memory: halves, or for bytes of 4-bit weights other ones.
+// A tensor in device memory. All elements are 0.5, or for uint8 the byte of two 4-bit weights 0x7A.
 core::ValuePtr OnDevice(core::Environment& environment, const Operand& operand) {
   const core::ValuePtr value = core::Value::Tensor(operand.type, operand.dims);
   const uint64_t count = value->element_count();
@@ -42,7 +42,7 @@ core::ValuePtr OnDevice(core::Environment& environment, const Operand& operand) 
   return core::ToDevice(*value, *device->main_memory(), environment.devices(), nullptr, "an operand");
 }
 
-// Whether the report says of the model's first node that it gets this kernel.
+// True if the report assigns this kernel to the model's first node.
 bool GetsKernel(core::Environment& environment, const std::string& model, const core::SessionOptions& options,
                 const std::string& kernel) {
   const TempDir dir;
@@ -53,8 +53,8 @@ bool GetsKernel(core::Environment& environment, const std::string& model, const 
   return false;
 }
 
-// A model's graph, as text; what is read and written lies in the device's memory. `kernel`: of which the first node's
-// name begins, or it is not run; "" for any.
+// Runs a model's graph, given as text, with inputs and outputs in device memory. `kernel`: required beginning of the
+// first node's kernel name, otherwise the case is skipped; "" accepts any.
 void RunOnDevice(benchmark::State& state, const std::string& graph, const std::vector<Operand>& inputs,
                  const Operand& output, const std::map<std::string, std::string>& provider_options = {},
                  const std::string& kernel = "") {
@@ -88,9 +88,8 @@ std::string TextOf(const Operand& operand) {
 }
 
 // [rows, inner] by [inner, columns]. Rates are of multiply-adds, two operations each.
-void RunProduct(benchmark::State& state, core::DataType type, int64_t rows, int64_t inner, int64_t columns,
-                bool packed, const std::map<std::string, std::string>& provider_options = {},
-                const std::string& kernel = "") {
+void RunProduct(benchmark::State& state, core::DataType type, int64_t rows, int64_t inner, int64_t columns, bool packed,
+                const std::map<std::string, std::string>& provider_options = {}, const std::string& kernel = "") {
   const Operand a{type, {rows, inner}}, b{type, {inner, columns}}, y{type, {rows, columns}};
   // Weights that are constant are packed when the session is created.
   std::string weights;
@@ -124,7 +123,7 @@ BENCHMARK_CAPTURE(Square, f16, core::DataType::kFloat16)
     ->Range(512, 4096)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
-// With cooperative matrices, also where the device does better without, and without them.
+// Runs with cooperative matrices, even if the device is faster without them, and without them.
 BENCHMARK_CAPTURE(Square, coopmat, core::DataType::kFloat16, {{"prefer", "coopmat"}}, "matmul_coop")
     ->RangeMultiplier(2)
     ->Range(512, 4096)
@@ -147,8 +146,8 @@ void RowOfPackedWeights(benchmark::State& state) {
 }
 BENCHMARK(RowOfPackedWeights)->Arg(1024)->UseRealTime()->Unit(benchmark::kMillisecond);
 
-// --- rows: one invocation for each, a subgroup, a workgroup of subgroups, or a workgroup by its memory, and what is
-// chosen where nothing is said. Rates are of the bytes that are read.
+// --- rows: one invocation for each row, a subgroup, a workgroup of subgroups, a workgroup with its memory, and the
+// plugin's own choice. Rates count the bytes that are read.
 
 struct RowsCase {
   const char* name;

@@ -59,7 +59,7 @@ void MultiplyAdd(benchmark::State& state, const std::shared_ptr<Device>& device,
   Measure(state, device, command, "GFLOP/s", 2.0 * 32.0 * invocations * steps);
 }
 
-// By cooperative matrices, of which each subgroup has 16 sums.
+// Multiplies cooperative matrices. Each subgroup has 16 accumulators.
 void MultiplyAddMatrices(benchmark::State& state, const std::shared_ptr<Device>& device) {
   const Capabilities& can = device->info().capabilities;
   const MatrixShape& matrix = can.coop_matrix;
@@ -121,7 +121,7 @@ int Main(int argc, char** argv) {
   add("MultiplyAdd/f32", [&](benchmark::State& state) { MultiplyAdd(state, device, "f32"); });
   if (info.capabilities.Has(Capability::kFp16))
     add("MultiplyAdd/f16", [&](benchmark::State& state) { MultiplyAdd(state, device, "f16"); });
-  // Not where they are emulated: then a compiler sees that each step adds the same, and multiplies once.
+  // Emulated cooperative matrices are skipped: a compiler then sees that each step adds the same, and multiplies once.
   if (info.capabilities.Has(Capability::kCoopMatrix))
     add("MultiplyAdd/coopmat", [&](benchmark::State& state) { MultiplyAddMatrices(state, device); });
   add("Read", [&](benchmark::State& state) { Read(state, device); });

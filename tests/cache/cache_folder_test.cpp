@@ -1,4 +1,4 @@
-// The context cache's folder: never a wrong number, whatever happens to it, and nothing that stays for good.
+// The context cache's folder: damage to it never causes a wrong number, and no file stays there for ever.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ void SetAge(const fs::path& file, int hours) {
   fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(hours));
 }
 
-// A core's own node, whose inputs stay initializers of the context model.
+// A node that the core itself executes. Its inputs stay initializers of the context model.
 constexpr std::string_view kLoopModel = R"(<ir_version: 8, opset_import: ["" : 17]>
   g (float[2, 3] x) => (float[2, 3] y) <int64 count = {3}, bool go = {1}> {
     y = Loop <body = body (int64 i, bool again, float[2, 3] v) => (bool still, float[2, 3] next) {

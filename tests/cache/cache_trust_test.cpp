@@ -1,4 +1,4 @@
-// Whose entries a session believes: nobody's but root's and the user's own, and only what a session has put there.
+// Cache entries that a session trusts: only those that belong to root or to the user, and that a session has written.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -74,7 +74,7 @@ class CacheTrustTest : public ContextCacheTest {
   const std::vector<float> expected_ = Uncached();
 };
 
-// What somebody who knows the format can make: the model's key, right digests, and other weights.
+// A forged entry by an author who knows the format: the model's key and correct digests, but other weights.
 TEST_F(CacheTrustTest, AnEntryWhoseDigestsFitIsRefusedUnlessASessionHasPutItThere) {
   UseModel();
   const CacheFolder::Entry mine = OnlyEntry();
@@ -141,7 +141,7 @@ TEST_F(CacheTrustTest, AFolderThatOthersCanWriteIsNotUsed) {
   EXPECT_TRUE(UseModel().cached) << "as in /tmp";
 }
 
-// Only root can give files away. A user who can't has his own, which are not another's.
+// Only root can give files to another user. Any other user has only its own files here.
 TEST_F(CacheTrustTest, WhatAnotherUserOwnsIsNotBelieved) {
   UseModel();
   const fs::path entry = OnlyEntry().path;
@@ -226,7 +226,8 @@ TEST_F(CacheTrustTest, AFolderThatSomebodyElseWasFirstToMakeIsNotUsed) {
     std::function<void()> set;
   };
   const std::vector<Trap> traps = {
-      {"can be written by others", [&] {
+      {"can be written by others",
+       [&] {
          fs::create_directory(cache_);
          fs::permissions(cache_, fs::perms{0777});
        }},

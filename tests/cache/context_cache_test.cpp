@@ -263,7 +263,7 @@ TEST_F(ContextCacheTest, TheOptionsOfAShadowedPluginAreNotPartOfTheKey) {
   EXPECT_TRUE(use("Add"));
 }
 
-// What a plugin says or does about its own contexts.
+// Answers and actions of a plugin about its own contexts.
 TEST_F(ContextCacheTest, AProviderThatCanNotSaveLeavesTheSessionUncached) {
   environment_ = ClerkEnvironment();
   SessionOptions options = Options();

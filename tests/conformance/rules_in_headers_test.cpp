@@ -1,5 +1,5 @@
-// The numbers of the rules stand in the headers beside what they stand for: each rule in the header that its table
-// names, and no number without a rule.
+// The headers state rule numbers beside the declarations. Each rule must be in the header that its table names, and
+// each number must have a rule.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 namespace epiphyte::conformance {
 namespace {
 
-// By header: the numbers in brackets, "[R206 R319]".
+// For each header the rule numbers in brackets, "[R206 R319]".
 std::map<std::string, std::set<int>> NumbersInHeaders() {
   std::map<std::string, std::set<int>> numbers;
   const std::filesystem::path folder = std::filesystem::path(EPIPHYTE_SOURCE_DIR) / "plugin_api/include/epiphyte";

@@ -1,6 +1,6 @@
-// Which payload a node finds its graph in, and whether that is the one it was written with, is one rule: whoever looks
-// at a context model comes to the same verdict. Each model of one set is loaded and run, verified, described, judged by
-// its plugins, and merged with another and run.
+// One rule decides which payload a node finds its graph in, and whether that is the payload that it was written with.
+// All readers of a context model come to the same verdict. Each model of one set is loaded and run, verified,
+// described, judged by its plugins, and merged with another and run.
 #include "core/context/context_binding.h"
 
 #include <gmock/gmock.h>
@@ -59,7 +59,7 @@ struct Edit {
   };  // of the files, after the model was sealed
 };
 
-// Where the payload with all three graphs is, for edits that bring it into a model of several.
+// Name of the payload that has all three graphs. Edits bring it into a model of several payloads.
 constexpr const char* kWhole = "whole.bin";
 constexpr const char* kBinary = "model_notary.bin";
 
@@ -233,7 +233,7 @@ class OneRule : public testing::TestWithParam<Case> {
     }
     return texts;
   }
-  // What describing the nodes says is wrong with their payloads.
+  // Errors about the nodes' payloads from describing the nodes.
   std::vector<std::string> Described(const std::string& name) {
     core::Model model = core::ReadModelFile(dir_ / name, {});
     core::NodePayloads payloads({.model = dir_ / name}, model.metadata);
@@ -323,7 +323,7 @@ class Binding : public testing::Test {
     nodes_.push_back(graph_.AddNode("EPContext", "com.microsoft", 1, {}, {}, std::move(attributes),
                                     "n" + std::to_string(nodes_.size())));
   }
-  // Of each node its payload_node, -1 for none.
+  // The payload_node of each node; -1 for none.
   std::vector<int> Carriers() {
     const core::ContextBinding binding(
         nodes_, [](const std::string& source) { return source.starts_with("a") ? std::string("a") : std::string(); });

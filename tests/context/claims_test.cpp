@@ -1,5 +1,5 @@
-// What a provider may claim, through the ABI: groups of several nodes, operators of a domain of its own; and what a
-// session does that names no provider. The clerks are the providers.
+// Claims of providers through the ABI: groups of several nodes, and operators of the plugin's own domain. Also sessions
+// that name no provider. The clerks are the providers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -137,7 +137,7 @@ TEST_F(ClaimsTest, OperatorsOfADomainComeBackFromTheirContext) {
   Session compiled(*environment_, model, options);
   ASSERT_NE(compiled.context_output(), nullptr);
   EXPECT_EQ(compiled.context_output()->context_nodes, 2u);
-  // Nobody has to know the domain any more.
+  // The compiled model loads without any schema of the domain.
   Session loaded(*environment_, compiled.context_output()->model, Notary({}));
   EXPECT_EQ(RunOn(loaded, {2}, {0, -2}), RunOn(compiled, {2}, {0, -2}));
 }

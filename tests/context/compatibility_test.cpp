@@ -46,7 +46,7 @@ class CompatibilityTest : public testing::Test {
       g (float[1] x) => (float[1] y) {{ {} }})",
                                              nodes))));
   }
-  // What a session asks of the nodes of a compiled model whose metadata was changed.
+  // Returns the failure of RequireUsable for the nodes of a compiled model with changed metadata.
   std::string Require(const std::filesystem::path& path, const std::string& info, bool fail_on_suboptimal) {
     core::Model model = core::ReadModelFile(path, {});
     model.metadata["ep_compatibility_info.cpu"] = info;
@@ -208,7 +208,7 @@ class VerdictOfSessions : public testing::Test {
     options.policy_file = dir_.Write("policy.yaml", fmt::format("policy_version: 1\nproviders:\n{}\n", policy));
     return options;
   }
-  // What a session, a verdict and a verification say: they agree.
+  // The common answer of a session, a verdict and a verification. The function checks that all three agree.
   std::string Refusal(core::Environment& environment, const core::SessionOptions& options) {
     const auto path = dir_ / "model_ctx.onnx";
     const core::ProviderRequest request = core::RequestOf(options);

@@ -1,6 +1,6 @@
-// What users of ONNX Runtime complained about in EP contexts, and the specification's list of load errors: each shown
-// here not to happen, or to end in a message that names model, node, source and payload, and says what was found, what
-// was expected and what to do. Complaints that other tests hold already are not repeated.
+// Complaints of ONNX Runtime users about EP contexts, and the specification's list of load errors. Each test shows that
+// the problem does not occur, or that it ends in a message. The message names model, node, source and payload, and says
+// what was found, what was expected and what to do. Complaints that other tests cover are not repeated.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -88,7 +88,7 @@ class Complaint : public testing::Test {
   std::vector<float> expected_;
 };
 
-// What every refusal of a context has: one line with the model, the node, its source, and advice.
+// Every refusal of a context is one line with the model, the node, its source, and advice.
 auto RefusesNode(const std::string& model, const std::string& node, const std::string& source) {
   return AllOf(StartsWith("INVALID_GRAPH: "), HasSubstr(model), HasSubstr("EPContext node '" + node + "'"),
                HasSubstr("source '" + source + "'"), Not(HasSubstr("\n")));
@@ -248,7 +248,7 @@ TEST_F(Complaint, RunningOtherShapesChangesNoFile) {
   EXPECT_EQ(ContentOf(dir_.path()), before);
 }
 
-// --- whose context is it
+// --- contexts of different vendors
 
 // microsoft/onnxruntime#27622: one vendor's plugin was handed another vendor's EPContext node and crashed on it.
 TEST_F(Complaint, APluginIsNeverHandedAnotherPluginsNode) {
@@ -343,8 +343,8 @@ TEST_F(Complaint, AGitLfsPointerInPlaceOfAPayloadIsRecognised) {
                     HasSubstr("file 'pointer.bin' is a Git LFS pointer"), HasSubstr("git lfs pull")));
 }
 
-// onnxruntime-qnn#647: sessions that share a backend overwrite each other's callbacks, and the last one's are called
-// when they are gone.
+// onnxruntime-qnn#647: sessions that share a backend overwrite each other's callbacks. The last session's callbacks are
+// called after it is destroyed.
 class OneFile : public core::ContextStore {
  public:
   explicit OneFile(std::string bytes) : bytes_(std::move(bytes)) {}

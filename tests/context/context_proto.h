@@ -1,4 +1,4 @@
-// Context models as protobuf sees them, so that what is written is judged without the core's own reader.
+// Context models as protobuf sees them. Tests can so check written models without the core's own reader.
 #pragma once
 
 #ifndef ONNX_NAMESPACE
@@ -38,7 +38,8 @@ inline void CollectContextNodes(const onnx::GraphProto& graph, std::vector<onnx:
   }
 }
 
-// In the order of the model, nested graphs where they stand; `source` empty: all.
+// Context nodes in the model's order; those of nested graphs come at the position of their outer node. An empty
+// `source` selects all.
 inline std::vector<onnx::NodeProto> ContextNodesOf(const onnx::ModelProto& model, const std::string& source = "") {
   std::vector<onnx::NodeProto> found;
   CollectContextNodes(model.graph(), &found);

@@ -315,7 +315,7 @@ TEST_F(MergeTest, DifferentOpsetsOfPlainNodesAreRefusedWithBothVersions) {
   const auto old = dir_.Write("old.onnx", OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 13]>
     g (float[2, 2] x) => (float[2, 2] y) { y = Relu(x) })"));
   EXPECT_THAT(Refusal({first, old}), AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("17"), HasSubstr("13")));
-  // Compiled nodes have no opset: what is left of the old model fits to anything.
+  // Compiled nodes have no opset, so the rest of the old model fits any opset.
   std::filesystem::remove(dir_ / "old.onnx");
   const auto compiled = Compile(R"(<ir_version: 8, opset_import: ["" : 13]>
     g (float[2, 2] x) => (float[2, 2] y) { y = Relu(x) })",
@@ -394,7 +394,7 @@ TEST_F(MergeTest, ExistingFilesAreReplacedOnlyOnRequest) {
               HasSubstr("create it first"));
 }
 
-// What every publishing of a context model does, merging does too.
+// Merging follows the rules for publishing every context model.
 
 TEST_F(MergeTest, TwoFilesOfTheResultNeverHaveOneName) {
   const auto first = Compile(kFirst, "first");

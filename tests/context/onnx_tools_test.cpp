@@ -66,7 +66,7 @@ class OnnxTools : public testing::Test {
     }
     EXPECT_THAT(problems, IsEmpty());
   }
-  // As onnx.compose.merge_models joins the metadata of two models.
+  // Joins the metadata of two models as onnx.compose.merge_models does.
   static std::map<std::string, std::string> JoinMetadata(const onnx::ModelProto& a, const onnx::ModelProto& b) {
     std::map<std::string, std::string> joined = MetadataOf(a);
     for (const auto& [key, value] : MetadataOf(b)) {
@@ -139,7 +139,7 @@ TEST_F(OnnxTools, ComposedModelsWithEmbeddedPayloadsNeedOneCommand) {
   ExpectHelp("both.onnx", {-7, 7});
 }
 
-// As a user does who takes away the entries that two models disagree about.
+// The user has removed the entries on which two models disagree.
 TEST_F(OnnxTools, AModelThatLostSomeOfItsRecordsNeedsOneCommand) {
   Compile("a");
   Compile("b");
@@ -148,7 +148,7 @@ TEST_F(OnnxTools, AModelThatLostSomeOfItsRecordsNeedsOneCommand) {
   dir_.Write("both.onnx", Compose(Parsed("a"), b).SerializeAsString());
   ExpectHelp("both.onnx", {-7, 7});
 
-  // The other way: a record whose payload is gone from the graph.
+  // The opposite case: a record without its payload in the graph.
   onnx::ModelProto both = ParseProtoFile(dir_ / "both.onnx");
   onnx::ModelProto only = Parsed("b");
   *only.mutable_metadata_props() = both.metadata_props();
@@ -171,7 +171,7 @@ TEST_F(OnnxTools, APayloadThatIsNotWhatItWasIsNotSealed) {
   EXPECT_EQ(ReadFile(dir_ / "both.onnx"), before);
 }
 
-// A session inlines functions; verdicts and verification see what is in them, too.
+// A session inlines functions. Verdicts and verification see the nodes in functions, too.
 TEST_F(OnnxTools, ContextNodesInFunctionsAreVerifiedAndJudged) {
   Compile("b");
   const onnx::ModelProto compiled = Parsed("b");

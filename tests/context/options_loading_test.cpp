@@ -1,5 +1,5 @@
-// Context models that Epiphyte did not write as they are: other tools', edited ones, ones of the specification's first
-// version.
+// Context models that Epiphyte did not write in this form: models of other tools, edited models, and models of the
+// specification's first version.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ class LoadContext : public testing::Test {
   std::string FailureOfRun(const std::string& name) {
     return FailureOf([&] { Run(name); });
   }
-  // As another tool leaves it: without Epiphyte's records.
+  // Rewrites the model as another tool leaves it: without Epiphyte's records.
   template <typename Change>
   void Rewrite(const std::string& name, Change change) {
     onnx::ModelProto model = ParseProtoFile(dir_ / "model_ctx.onnx");
@@ -185,7 +185,7 @@ TEST_F(LoadContext, AModelOfTheSpecificationsFirstVersion) {
   EXPECT_EQ(Run("model.onnx_ctx.onnx"), expected_);
 }
 
-// The vendor's own tool made the binary; somebody wrote a model around it by hand.
+// The vendor's own tool made the binary, and a model was written around it by hand.
 TEST_F(LoadContext, AVendorsPayloadInAHandmadeModel) {
   Compile(false);
   std::string payload = ReadFile(dir_ / "model_notary.bin");
@@ -303,7 +303,7 @@ TEST_F(LoadContext, NodesThatCannotBeRightAreRefusedByName) {
   }
 }
 
-// A kernel is called with what the node is wired to, whatever the payload was compiled for.
+// A kernel gets the inputs and outputs of its node, even if the payload was compiled for others.
 TEST_F(LoadContext, ANodeWithAnotherNumberOfInputsOrOutputsGivesAnErrorAndNoCrash) {
   Compile(false);
   Rewrite("fewer.onnx", [](onnx::ModelProto* model) { Node(model, 0)->clear_input(); });
@@ -321,8 +321,8 @@ TEST_F(LoadContext, AnEditedModelSaysHowToBeSealedAgain) {
   EXPECT_THAT(FailureOfRun("model_ctx.onnx"), AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("ResealContext")));
 }
 
-// A model that is cut off where its metadata begins is still ONNX; it must not pass for another tool's, whose payload
-// nobody has a digest of.
+// A model cut off where its metadata begins is still valid ONNX. It must not count as the model of another tool,
+// because such models have no digest of the payload.
 TEST_F(LoadContext, ATruncatedModelIsNeverTakenForAnotherTools) {
   Compile(false);
   const std::string whole = ReadFile(dir_ / "model_ctx.onnx");

@@ -1,5 +1,6 @@
 // Every option of EP contexts × {model from file, from memory} × {embedded, external} × {one, several partitions} ×
-// {one, two providers}: which files appear, what the nodes say, and that the numbers are those of the source model.
+// {one, two providers}. Checks the files, the attributes of the nodes, and that the numbers equal those of the source
+// model.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -58,7 +59,7 @@ class Scene {
   explicit Scene(const Shape& shape, bool external_weights = false) : shape_(shape) {
     onnx::ModelProto model = ParseProto(OnnxFromText(ModelText(shape)));
     ConstantsToInitializers(model.mutable_graph());
-    // What the model does not use would be no weight of it.
+    // An initializer that the model does not use would not count as one of its weights.
     auto* initializers = model.mutable_graph()->mutable_initializer();
     for (int i = initializers->size(); i-- > 0;) {
       bool used = false;
@@ -84,7 +85,7 @@ class Scene {
   fs::path weights_folder() const { return dir_ / "weights_folder"; }
   const onnx::ModelProto& source() const { return source_; }
 
-  // The providers' options are not part of what they are asked at loading.
+  // The options for loading do not include the providers' options.
   SessionOptions Providers() const {
     SessionOptions options = OptionsFor({"notary"});
     options.provider_options["notary"]["claim"] = shape_.two ? "Mul,Sub" : "Mul,Sub,Abs";
@@ -125,7 +126,7 @@ class Scene {
     bytes.assign(bytes.size(), '?');
     return Run(session);
   }
-  // What the context model depends on is what was written: nothing else is left.
+  // Removes everything but the written files, because the context model may depend on nothing else.
   void ForgetSource() {
     fs::remove(in() / "model.onnx");
     fs::remove_all(weights_folder());
@@ -146,7 +147,7 @@ class Scene {
   std::unique_ptr<core::Environment> environment_ = ClerkEnvironment();
 };
 
-// One row of the table: what is asked for, and what becomes different by it.
+// One row of the table: the options that are set, and the differences that they cause.
 struct Row {
   const char* name;
   std::function<void(const Scene&, SessionOptions*)> compile = [](const Scene&, SessionOptions*) {};

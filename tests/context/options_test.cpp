@@ -1,4 +1,4 @@
-// What the options of EP contexts refuse, and the cases of generation that are no row of options_matrix_test.
+// Refusals of the options of EP contexts, and the generation cases that are not in the table of options_matrix_test.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ constexpr std::string_view kMixed = R"(<ir_version: 8, opset_import: ["" : 17]>
     m = Constant <value = float[2, 2] {1, 2, 3, 4}> ()
     a = Mul(x, w) b = MatMul(a, m) c = Tanh(b) y = Abs(c)
   })";
-// For a clerk alone.
+// A model that one clerk runs alone.
 constexpr std::string_view kWhole = R"(<ir_version: 8, opset_import: ["" : 17]>
   g (float[N, 2] x) => (float[N, 2] y) {
     w = Constant <value = float[2] {2, -3}> ()
@@ -144,7 +144,7 @@ TEST_F(ContextOptions, AContextModelIsNotCompiledAgain) {
   EXPECT_EQ(ContentOf(dir_.path()), before);
 }
 
-// Whatever stands in the way: it stays as it is, and so does everything else.
+// An existing file in the way stays unchanged, and so does everything else.
 TEST_F(ContextOptions, ExistingFilesAreReplacedOnlyOnRequest) {
   for (const char* existing : {"mixed_ctx.onnx", "mixed_notary.bin", "plain.data"}) {
     SCOPED_TRACE(existing);
@@ -375,8 +375,8 @@ TEST_F(ContextOptions, TheInitializersFolderMovesWeightsAndNeverContexts) {
   EXPECT_THAT(FailureOfRun("mixed_ctx.onnx", moved), AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("mixed_notary.bin")));
 }
 
-// The context file path says where contexts are when the model comes from memory; from a file the model's own folder
-// does, whatever the option says.
+// The context file path locates the contexts of a model from memory. For a model from a file the model's own folder
+// does, and the option has no effect.
 TEST_F(ContextOptions, TheContextFilePathCountsOnlyForModelsFromMemory) {
   Compile("mixed.onnx", Compiling());
   auto expected = Run("mixed.onnx", Loading());
@@ -413,7 +413,7 @@ TEST_F(ContextOptions, ProvidersWithTheSameOptionsDifferOnlyByTheirNames) {
   EXPECT_THAT(FilesIn(dir_.path()),
               ElementsAre("mixed.onnx", "mixed_ctx.onnx", "mixed_notary.bin", "mixed_scribe.bin", "whole.onnx"));
   auto expected = Run("mixed.onnx", Loading());
-  // In any order of the list; and a list without one of them says which.
+  // The order of the list does not matter. If the list lacks one of the providers, the error names it.
   EXPECT_EQ(Run("mixed_ctx.onnx", OptionsFor({"notary", "scribe"})), expected);
   EXPECT_EQ(Run("mixed_ctx.onnx", OptionsFor({"scribe", "cpu", "notary"})), expected);
   EXPECT_THAT(FailureOfRun("mixed_ctx.onnx", OptionsFor({"notary"})),

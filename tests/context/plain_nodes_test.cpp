@@ -1,5 +1,5 @@
-// Plain nodes of a context model: they stay with whom they were left to when the model was compiled. Loading compiles
-// nothing that compiling didn't, whatever the plugins would take by then.
+// Plain nodes of a context model stay with the provider that got them when the model was compiled. Loading compiles
+// nothing that compiling did not, even if plugins would claim more nodes by then.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -142,7 +142,7 @@ TEST_P(PlainNodesOf, APluginThatWasNotThereThenGetsNothing) {
   EXPECT_EQ(ledger_.Count("compile"), 0u);
 }
 
-// The fallback runs plain nodes as they are; that the user lists it doesn't make that compiling.
+// The fallback runs plain nodes without compiling them, even if the user lists it.
 TEST_P(PlainNodesOf, TheListedFallbackRunsThemWhereCompilingIsDisabled) {
   Compile(Compiling());
   SessionOptions options = Loading({"notary", "cpu"});
@@ -171,7 +171,7 @@ TEST_P(PlainNodesOf, WhatNobodyElseRunsIsOfferedToTheOthers) {
               AllOf(HasSubstr("MODEL_REQUIRES_COMPILATION"), HasSubstr("'notary'"), HasSubstr("plain nodes")));
 }
 
-// A provider without contexts compiles whenever it loads, so it gets what it had; where it had nothing, nothing.
+// A provider without contexts compiles at each load, so it gets the nodes that it had, and none if it had none.
 TEST_P(PlainNodesOf, AProviderWithoutContextsHasItsNodesBack) {
   environment_->catalog().Register(EpPluginQuery, 10);
   Compile(Compiling({"notary", "abacus"}));
@@ -209,7 +209,7 @@ TEST_F(PlainNodes, TheModelSaysWhoHadThem) {
   EXPECT_THAT(recorded(Compiling()), testing::ElementsAre("cpu"));
   EXPECT_THAT(recorded(Compiling({"notary", "abacus"})), testing::ElementsAre("abacus", "cpu"));
   EXPECT_THAT(recorded(Compiling({"notary", "cpu"})), testing::IsEmpty());
-  // As version 2 wrote it.
+  // The record in the form of version 2.
   EXPECT_THAT(core::ReadPlainProviders({{"epiphyte.context.plain", "abacus,cpu"}}).value(),
               testing::ElementsAre("abacus", "cpu"));
 }
@@ -223,7 +223,7 @@ TEST_F(PlainNodes, MergingKeepsWhoHadThem) {
   core::MergeContextModels(merge, environment_->catalog());
   EXPECT_THAT(core::ReadPlainProviders(MetadataOf(ParseProtoFile(dir_ / "merged.onnx"))).value(),
               testing::ElementsAre("cpu"));
-  // Nobody has decided about a source model's nodes.
+  // No session has yet assigned the nodes of a source model.
   merge.models[1] = dir_ / "model.onnx";
   merge.output = dir_ / "mixed.onnx";
   core::MergeContextModels(merge, environment_->catalog());
@@ -234,7 +234,8 @@ TEST_F(PlainNodes, MergingKeepsWhoHadThem) {
   EXPECT_EQ(ledger_.Count("compile"), 0u);
 }
 
-// Nobody is listed: the fallback's contexts are what was asked for, and a provider without contexts keeps its own.
+// The provider list is empty: the requested contexts are those of the fallback, and a provider without contexts keeps
+// its own nodes.
 TEST_F(PlainNodes, TheFallbacksContextsHoldNoNodesOfOthers) {
   environment_ = BuildTreeEnvironment();
   environment_->catalog().Register(EpPluginQuery, 10);
@@ -248,7 +249,7 @@ TEST_F(PlainNodes, TheFallbacksContextsHoldNoNodesOfOthers) {
   EXPECT_EQ(placed_["Neg"], "abacus");
 }
 
-// What it computes is known when it is compiled, so no provider gets a node.
+// The result is known when the model is compiled, so no provider gets a node.
 constexpr std::string_view kFolded = R"(<ir_version: 8, opset_import: ["" : 17]>
   g (float[2] x) => (float[2] y) { c = Constant <value = float[2] {2, -3}> () y = Neg(c) })";
 

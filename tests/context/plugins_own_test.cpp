@@ -1,4 +1,4 @@
-// What of a context is the plugin's own: further attributes of its nodes, and its judgement in the light of a session's
+// Parts of a context that belong to the plugin: further attributes of its nodes, and its verdict for a session's
 // options and devices.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

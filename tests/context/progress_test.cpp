@@ -1,4 +1,4 @@
-// What an application hears while a session is made, and that it can end the work wherever that is.
+// Progress that an application gets while a session is made. The application can cancel at each step.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

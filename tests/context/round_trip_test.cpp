@@ -223,7 +223,7 @@ TEST(ExternalContext, PathsThatLeaveTheFolderAreRefused) {
   std::filesystem::create_symlink("sub/inside.bin", dir / "models/link_inside.bin");
   core::Model context = core::ReadModelFile(dir / "models/model_ctx.onnx", {});
   const auto run = [&](const std::string& path) {
-    // As another tool writes it: without the records that know the payload by its name.
+    // The metadata as another tool writes it: without the records that name the payload.
     std::erase_if(context.metadata, [](const auto& entry) { return entry.first.starts_with("epiphyte."); });
     core::FindContextNodes(*context.graph)[0]->SetAttribute(core::Attribute::String("ep_cache_context", path));
     std::string bytes;

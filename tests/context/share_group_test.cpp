@@ -1,4 +1,4 @@
-// A share group is never held while the application hears how far it is: what it does there may use the group.
+// A share group is not locked while the application gets progress, so its callback may use the group.
 #include "core/context/share_group.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// What a share group takes: which sessions may be in it, what they must agree on, and what becomes of it when one of
-// them fails.
+// Rules of share groups: which sessions may join, what they must agree on, and the state of the group when one of them
+// fails.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ TEST_F(Sharing, ASessionThatFailsLeavesTheGroupToTheOthers) {
   }
 }
 
-// The plugin may have handed out what the earlier sessions left with it, so the message names what is lost.
+// The plugin may have handed out the earlier sessions' data, so the message names what is lost.
 TEST_F(Sharing, ALastSessionThatFailsWhileItWritesGivesTheGroupUpAndSaysSo) {
   Compile("model1.onnx", Compiling(false));
   Compile("model2.onnx", Compiling(false));
@@ -103,8 +103,8 @@ TEST_F(Sharing, StopBelongsToAGroupThatCompiles) {
   EXPECT_THAT(FailureOf([&] { Load(1, loading); }), HasSubstr("INVALID_ARGUMENT"));
 }
 
-// Partition names are the keys into the payload: the host makes them so that no two of a group are the same, whatever
-// the graphs are called and whether there is a prefix.
+// Partition names are the keys into the payload. The host makes them unique within a group, for any graph names and
+// with or without a prefix.
 TEST_F(Sharing, ModelsWithEqualGraphNamesHavePartitionsOfTheirOwn) {
   for (const char* prefix : {"", "p_"}) {
     SCOPED_TRACE(prefix);
@@ -148,7 +148,7 @@ TEST_F(Sharing, ModelsWithEqualGraphNamesShareWithTheCpuProviderToo) {
   for (int n : {2, 3, 1}) EXPECT_TRUE(Computes(*Load(n, loading), n)) << n;
 }
 
-// The same models in the same order give the same bytes, whatever other groups and sessions do in between.
+// The same models in the same order give the same bytes. Other groups and sessions in between have no influence.
 TEST_F(Sharing, WhatAGroupWritesDependsOnItsModelsAlone) {
   CompileAll(3);
   const std::map<std::string, std::string> alone = ContentOf(dir_.path());

@@ -42,7 +42,7 @@ class MemoryStore : public ContextStore {
   explicit MemoryStore(bool stores_model = false) : stores_model_(stores_model) {}
 
   bool StoresModel() const override { return stores_model_; }
-  // What Open gave last.
+  // The bytes that Open returned last for that name.
   std::weak_ptr<char> BytesOf(const std::string& name) const { return last_of_.at(name); }
   // How often the file was opened.
   size_t OpenedCount(const std::string& name) const { return opened_.contains(name) ? opened_.at(name) : 0; }
@@ -77,7 +77,7 @@ class MemoryStore : public ContextStore {
   void ShiftBy(size_t bytes) { shift_ = bytes; }
   // Fails once, at the call with that number.
   void FailAt(size_t step) { fail_at_ = step, steps_ = 0; }
-  // Bytes from Open that somebody still holds.
+  // Number of byte buffers from Open that are still referenced.
   size_t held() const {
     return static_cast<size_t>(
         std::count_if(handed_out_.begin(), handed_out_.end(), [](const auto& bytes) { return !bytes.expired(); }));
@@ -345,7 +345,7 @@ TEST_F(StoreTest, AStoreThatFailsWhileWritingLeavesNoModel) {
       EXPECT_THAT(failure, HasSubstr("the store is out of order")) << step;
       EXPECT_FALSE(store->files().contains("model_ctx.onnx")) << step;
       EXPECT_THAT(FilesIn(dir_.path()), ElementsAre()) << step;
-      // What is left over doesn't stand in the way of doing it again.
+      // Leftovers do not prevent another attempt.
       store->FailAt(0);
       EXPECT_EQ(FailureOf([&] { Compile(Compiling(store)); }), "OK") << step;
       fs::remove(dir_ / "model_ctx.onnx");
@@ -385,7 +385,7 @@ TEST_F(StoreTest, WhatExistsIsReplacedOnlyOnRequest) {
   }
 }
 
-// What the file system refuses as a name is no name for a store either.
+// A name that the file system refuses is no valid name for a store either.
 TEST_F(StoreTest, NamesFromAModelAreCheckedBeforeTheStoreSeesThem) {
   auto store = std::make_shared<MemoryStore>(true);
   SessionOptions options = Compiling(store);
@@ -483,7 +483,7 @@ TEST_F(StoreTest, AShareGroupOpensAReplacedOrRepairedPayloadAgain) {
   EXPECT_EQ(Run(first), expected_);
 }
 
-// What one application's store has under a name says nothing of another's.
+// An entry of one application's store says nothing about the entry of that name in another store.
 TEST_F(StoreTest, TwoStoresInAShareGroupHaveNothingInCommon) {
   std::shared_ptr<MemoryStore> stores[] = {std::make_shared<MemoryStore>(), std::make_shared<MemoryStore>()};
   Compile(Compiling(stores[0]));
@@ -544,7 +544,7 @@ TEST_F(StoreTest, AShareGroupKeepsAnEmbeddedPayloadOnce) {
   }
 }
 
-// Of models in files whose payloads are in the store, and of models in the store.
+// Covers models in files with payloads in the store, and models in the store.
 TEST_F(StoreTest, AModelIsSealedAgainWhereItIs) {
   for (const bool stores_model : {false, true}) {
     SCOPED_TRACE(stores_model);

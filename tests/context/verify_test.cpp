@@ -52,7 +52,7 @@ class VerifyTest : public testing::Test {
     bytes.at(at) = static_cast<char>(bytes.at(at) ^ 1);
     dir_.Write(name, bytes);
   }
-  // Reads, changes and writes a model, as a tool of somebody's would; the seal is left as it comes.
+  // Reads, changes and writes a model as a third-party tool would. The seal is not updated.
   template <typename Change>
   void Rewrite(const std::filesystem::path& path, Change&& change) {
     core::Model model = core::ReadModelFile(path, {});
@@ -95,7 +95,7 @@ TEST_F(VerifyTest, EveryFlippedByteIsAProblem) {
   EXPECT_THAT(Texts(Verify(model)), IsEmpty());
 }
 
-// What is left when exactly the metadata is cut off is a whole model that could be another tool's.
+// Without exactly its metadata the file is a whole model that could come from another tool.
 TEST_F(VerifyTest, EveryTruncationIsAProblemOrLosesTheRecords) {
   const auto model = Compile(true);
   const std::string whole = ReadFile(model);

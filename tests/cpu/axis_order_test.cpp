@@ -236,7 +236,7 @@ TEST(AxisOrder, BatchNormalizationScalesChannelsWhereTheyLie) {
   };
   ExpectSame({[&] { return normalize({2, 17, 40, 41}); }, {0}, ChannelsLast(4)});
   ExpectSame({[&] { return normalize({2, 48, 5, 7}); }, {0}, Blocks(4, 16)});
-  // More than what is in the cache between the two.
+  // The data between the two passes is larger than the cache.
   ExpectSame({[&] { return normalize({2, 17, 40, 41}, true); }, {0}, ChannelsLast(4)});
   ExpectSame({[&] { return normalize({2, 48, 25, 37}, true); }, {0}, Blocks(4, 16)});
 }

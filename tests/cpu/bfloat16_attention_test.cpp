@@ -1,5 +1,5 @@
-// Attention in bfloat16: both products are those of rounded numbers, wherever keys and values lie; what lies in no way
-// that tiles are made of, and what is short, stays as precise as floats.
+// Attention in bfloat16: both matrix products are computed from rounded numbers, whatever the layout of keys and
+// values. Layouts that tiles cannot be made from, and short inputs, stay as precise as float.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -125,7 +125,7 @@ std::vector<float> Expected(const Case& c, const Rounded& rounded) {
   return y;
 }
 
-// How far two results are apart at most.
+// Largest distance between two results.
 double Apart(const std::vector<float>& a, const std::vector<float>& b) {
   EXPECT_EQ(a.size(), b.size());
   double most = 0;

@@ -1,4 +1,4 @@
-// What convolutions in bfloat16 leave for each other has that type in memory; everybody else reads floats.
+// Values passed between convolutions in bfloat16 are stored as bfloat16. All other readers get float.
 #include <gmock/gmock.h>
 
 #include <cmath>

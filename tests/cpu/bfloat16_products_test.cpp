@@ -51,7 +51,7 @@ kit::ir::Graph Graph(const Case& c) {
                            : b.Node("Add", 14, {b.Node("MatMul", 13, {a, w}, dims), bias}, dims);
   if (c.sum != Sum::kNone) {
     int32_t other = b.Input(dims);
-    // What only the plan sees may become the result in place.
+    // Only a value internal to the plan may become the result in place.
     if (c.sum == Sum::kProduct) other = b.Node("Neg", 13, {other}, dims);
     y = b.Node("Add", 14, {y, other}, dims);
   }

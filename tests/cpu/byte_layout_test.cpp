@@ -1,5 +1,5 @@
-// Tensors of bytes with channels last: those that operators of quantised networks leave so, which whoever rearranges
-// them reads and leaves as they lie; and those whose shapes have the channels at the end.
+// Byte tensors with channels last. Operators of quantized networks leave such tensors, and operators that move
+// elements read them and keep the order. The other tensors here have the channels at the end of their shapes.
 #include <gmock/gmock.h>
 
 #include <algorithm>

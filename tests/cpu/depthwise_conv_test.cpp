@@ -1,4 +1,4 @@
-// Convolutions whose filters each see one channel, of an image that lies with its channels last.
+// Depthwise convolutions of channels-last images.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -19,7 +19,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// What the tables below count, and which call they refuse.
+// State of the host behind the tables below: call counts, the call that is refused, and the objects that are alive.
 struct HostState {
   int64_t calls = 0;
   int64_t refused = -1;  // the call that fails; -1: none
@@ -59,8 +59,8 @@ EpStatus* Call(const char* function) {
 #define EPIPHYTE_CALL(function) \
   if (EpStatus* refusal = Call(function)) return refusal
 
-// The graph: t = LeakyRelu(x, alpha), s = SequenceConstruct(t, c); outputs t, s and x itself. And a node that nobody
-// has a kernel for, which is declined.
+// The graph: t = LeakyRelu(x, alpha), s = SequenceConstruct(t, c); outputs t, s and x itself. A further node has no
+// kernel in any plugin and is declined.
 struct Handles {
   int64_t dims[1] = {2};
   EpTypeInfo vector = {};

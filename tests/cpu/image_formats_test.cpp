@@ -147,7 +147,7 @@ TEST(ImageFormats, ThatEndTooEarlyAreRefused) {
   }
 }
 
-// Whatever they are, there is an image or a message, nothing is printed, and nobody reads or writes where he shouldn't.
+// Any bytes give an image or a message. Nothing is printed, and no access goes out of bounds.
 TEST(ImageFormats, OfAnyBytesEndWell) {
   for (const auto& [name, file] : Files()) {
     std::mt19937 random(1);
@@ -216,7 +216,7 @@ class Writer {
   std::string text_;
 };
 
-// What a code stream begins with. Exponents of precincts: 0xff for those that there are without any.
+// Start of a code stream. `precincts` holds the exponents of the precincts; 0xff marks a stream that defines none.
 std::string Jpeg2000Head(uint32_t width, uint32_t height, uint32_t tile_width, uint32_t components,
                          uint32_t precincts = 0xff) {
   Writer file(true);

@@ -333,7 +333,7 @@ std::vector<kit::ir::Value> OpRunner::InputInfos() const {
 }
 
 void OpRunner::Run() {
-  // By the first input alone, so that what the kernel itself checks is tested; plans are verified elsewhere.
+  // Types are chosen by the first input alone, so that the kernel's own checks are tested. Other tests verify plans.
   std::vector<cpu::ArgumentType> inputs;
   for (const kit::ir::Value& info : InputInfos())
     inputs.push_back({true, EP_KIND_UNKNOWN, inputs.empty() ? info.type : EP_TYPE_UNDEFINED, -1});

@@ -8,9 +8,9 @@
 //
 // The kernel comes from the registry that RegisterAllKernels fills (or another one given to SetRegistry), so version
 // and type selection are tested too. Errors come out as Error. Parallel loops are cut into the smallest shares that
-// the kernel allows and run last share first, which finds kernels whose shares depend on each other. All memory that a
-// kernel gets ends before a forbidden page (tests/framework/guarded_memory.h): one that reads or writes past the end of
-// an input, an output, scratch memory or packed data stops the test.
+// the kernel allows and run last share first, which finds kernels with shares that depend on each other. All memory
+// that a kernel gets ends before a forbidden page (tests/framework/guarded_memory.h): an access past the end of an
+// input, an output, scratch memory or packed data stops the test.
 #pragma once
 
 #include <cstring>
@@ -88,10 +88,10 @@ class OpRunner {
   }
   OpRunner& InputDatum(cpu::Datum datum, bool constant = false);
   OpRunner& NoInput();
-  // Input i lies in memory in that order, and nobody wants the outputs row-major. Padding-free orders only.
+  // Input i is stored in that order, and no reader needs the outputs row-major. Padding-free orders only.
   OpRunner& InOrder(size_t i, const cpu::AxisOrder& order);
 
-  // How many outputs there are (default 1) and which of them are left out.
+  // Number of outputs (default 1), and the outputs that are left out.
   OpRunner& Outputs(size_t count);
   OpRunner& NoOutput(size_t i);
   // The element type that inference would give output i; for operators without inputs.
@@ -104,7 +104,7 @@ class OpRunner {
   void Run();
   void RunAgain();
 
-  // How many inputs the kernel asked for in row-major order although they were in another one, in the last run.
+  // Number of inputs in the last run that the kernel requested in row-major order although they had another order.
   int reorders() const { return reorders_; }
   // The order in which output i was made; Output reads it row-major all the same.
   cpu::AxisOrder OutputOrder(size_t i) const { return output_orders_.at(i); }

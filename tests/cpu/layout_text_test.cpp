@@ -1,4 +1,4 @@
-// Layouts as text in contexts: what is written is read back as it was, whichever oneDNN it is.
+// Layouts as text in contexts: a written layout is read back unchanged with every version of oneDNN.
 #include "plugins/cpu/onednn/layout.h"
 
 #include <gtest/gtest.h>

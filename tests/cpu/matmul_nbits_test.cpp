@@ -48,7 +48,7 @@ struct Example {
   explicit Example(const Case& c) {
     std::mt19937 random(static_cast<unsigned>(c.rows * 1000 + c.k + c.bits));
     const auto real = [&](double low, double high) {
-      // Of few digits, which a half has too.
+      // Numbers of few significant bits, exact in float16 too.
       return static_cast<float>(std::round(std::uniform_real_distribution<double>(low, high)(random) * 64) / 64);
     };
     for (int64_t i = 0; i < c.n * c.blocks() * c.block * c.bits / 8; ++i)
@@ -200,7 +200,7 @@ TEST(MatMulNBits, OfGroupsInAnotherOrder) {
   }
 }
 
-// What a model may have instead of weights that fit.
+// Weights of wrong types or shapes that a model may have.
 TEST(MatMulNBits, SaysWhatDoesNotFit) {
   const auto run = [](const Case& c, Shape a, size_t numbers, size_t scales, size_t zeros,
                       std::vector<int32_t> groups) {

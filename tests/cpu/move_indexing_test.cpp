@@ -208,7 +208,7 @@ TEST(TopK, HalfPrecisionAndRefusals) {
   EXPECT_THAT(Failure(many), HasSubstr("[0, 2]"));
 }
 
-// Of rows with many equal elements, in every way.
+// Rows with many equal elements, selected in every way.
 template <typename T>
 void ExpectTheFirstOfASortedRow() {
   for (int64_t dim : {1, 5, 63, 200, 1000, 5000}) {
@@ -266,7 +266,7 @@ TEST(Unique, StringsInOrderOfAppearance) {
   EXPECT_THAT(unique.Output<int64_t>(3), ElementsAre(2, 1, 1));
 }
 
-// Of many equal numbers and of numbers whose every digit differs, of few and of many.
+// Short and long inputs, with many equal numbers and with numbers that differ in every digit.
 template <typename T>
 void ExpectUnique(const std::vector<T>& special = {}) {
   for (const int64_t count : {1, 7, 48, 49, 1000, 5000}) {

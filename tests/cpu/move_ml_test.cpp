@@ -184,7 +184,7 @@ TEST(FeatureVectorizer, DimensionsBehindTheFirstAreOneRow) {
   all.Input<float>({2, 2, 3}, Counting<float>(12)).Input<float>({2, 1}, {50, 51}).Run();
   EXPECT_EQ(all.Dims(0), (Shape{2, 7}));
   EXPECT_THAT(all.Output<float>(0), ElementsAre(0, 1, 2, 3, 4, 5, 50, 6, 7, 8, 9, 10, 11, 51));
-  // As ONNX Runtime cuts it: the first so many of each row.
+  // ONNX Runtime's rule is used: each row keeps its first elements.
   OpRunner cut("FeatureVectorizer", 1, kMl);
   cut.Attribute("inputdimensions", std::vector<int64_t>{4}).Input<int64_t>({2, 3, 1, 2}, Counting<int64_t>(12)).Run();
   EXPECT_THAT(cut.Output<float>(0), ElementsAre(0, 1, 2, 3, 6, 7, 8, 9));

@@ -37,8 +37,8 @@ TEST(Resize, ScalesThatNoFloatHoldsDoNotMovePositions) {
 }
 
 TEST(Resize, AntialiasSeesEveryInput) {
-  // Weights of a triangle twice as wide as the input: 1 3 | 5 7 7 5 | 3 1. What is outside counts for the border, or
-  // not.
+  // Weights of a triangle twice as wide as the input: 1 3 | 5 7 7 5 | 3 1. Weights outside the image count for the
+  // border, or are excluded.
   for (const auto& [exclude, expected] : {std::pair(0, 8 * 9.0f / 32), std::pair(1, 8 * 5.0f / 24)}) {
     OpRunner resize = Resize(18, {4}, {0, 0, 0, 8});
     resize.Attribute("mode", "linear").Attribute("antialias", 1).Attribute("exclude_outside", exclude);
@@ -288,7 +288,7 @@ void ExpectDeformedLikePlainLoops(double bound) {
     if (std::isnan(sum)) {
       EXPECT_TRUE(std::isnan(y[static_cast<size_t>(i)])) << i;
     } else {
-      // A NaN whose weight is 0 may count or not.
+      // A NaN with weight 0 may count or not.
       const double found = static_cast<double>(y[static_cast<size_t>(i)]);
       ASSERT_TRUE(std::isnan(found) || std::fabs(found - sum) <= bound) << i << ": " << found << ", " << sum;
     }

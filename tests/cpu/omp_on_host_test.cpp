@@ -1,4 +1,5 @@
-// oneDNN's parallel regions on the host's threads: whose members may wait for each other, and those that may not.
+// oneDNN's parallel regions on the host's threads: regions with members that may wait for each other, and regions with
+// members that may not.
 #include "plugins/cpu/onednn/omp_on_host/omp_on_host.h"
 
 #include <gmock/gmock.h>

@@ -283,7 +283,7 @@ TEST(RotaryEmbedding, SixteenBitsTurnLikeFloats) {
     const std::vector<float> expected = floats.Output<float>(0);
     const std::vector<kit::Float16> found = small.Output<kit::Float16>(0);
     for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(static_cast<float>(found[i]), expected[i], 0x1p-10) << i;
-    // And floats as the definition has it.
+    // The float result follows the definition.
     const int64_t step = interleaved ? 2 : 1, other = interleaved ? 1 : kRotated / 2;
     for (int64_t i = 0; i < kRotated / 2; ++i) {
       const auto a = static_cast<float>(kit::Float16(x[static_cast<size_t>(i * step)]));
@@ -364,7 +364,7 @@ TEST(Einsum, FloatsGiveTheNumbersOfDoublesInEveryOrderOfLabels) {
     doubles.Run();
     ASSERT_EQ(floats.Dims(0), doubles.Dims(0)) << equation;
     const std::vector<double> expected = doubles.Output<double>(0);
-    // Small whole numbers, whose sums are exact.
+    // Small whole numbers, which give exact sums.
     ASSERT_EQ(floats.Output<float>(0), std::vector<float>(expected.begin(), expected.end())) << equation;
   }
 }

@@ -148,8 +148,8 @@ TEST(Cast, IntegersLoseHighBits) {
   EXPECT_THAT(Cast(x, EP_TYPE_INT16).Output<int16_t>(0), ElementsAre(257, -1));
 }
 
-// What is out of range is undefined. ONNX's own data has the nearest number up to version 23, and from 24 on the low bits
-// of the whole number, as it is with wider integers.
+// The result for a number out of range is undefined. ONNX's own data has the nearest number up to version 23. From 24
+// on it has the low bits of the whole number, as with wider integers.
 TEST(Cast, PacksFourBitIntegers) {
   const auto x = MakeDatum<float>({5}, {-9.0f, -1.0f, 2.5f, 3.5f, 100.0f});
   for (const int64_t version : {21, 23, 24, 25}) {

@@ -141,7 +141,7 @@ TEST(Reduce, IntegersBooleansAndNaN) {
   EXPECT_TRUE(std::isnan(Reduce("ReduceMax", 18, MakeDatum<float>({100}, x)).Output<float>(0)[0]));
 }
 
-// Of rows and of columns, both longer than what is folded at once.
+// Rows and columns, both longer than the block that is folded at once.
 template <typename T>
 void ExpectExtremesOfIntegers() {
   constexpr int64_t kRows = 3, kColumns = 1700;
@@ -187,7 +187,7 @@ TEST(Reduce, LongSumsStayAccurate) {
   EXPECT_NEAR(Reduce("ReduceSum", 13, MakeDatum<float>({1 << 20}, ones)).Output<float>(0)[0], 104857.6, 2.0);
 }
 
-// What many rows fold into is summed in parts.
+// Accumulators of many rows are summed in parts.
 TEST(Reduce, ManyRowsOfFewColumnsAgreeWithPlainLoops) {
   for (int64_t columns : {1, 5, 9, 16, 47, 100}) {
     const Shape dims = {2, 4001, columns};
@@ -232,7 +232,7 @@ TEST(Reduce, TensorsInOtherOrdersAreFoldedAsTheyLie) {
         std::vector<float> expected;
         for (const auto& set : Sets(dims, x, reduced)) expected.push_back(static_cast<float>(test.function(set)));
         EXPECT_THAT(runner.Output<float>(0), Pointwise(FloatNear(2e-4f), expected)) << test.op << ' ' << reduced;
-        // Of planes and of everything.
+        // Reductions over planes and over all axes.
         const bool of_planes = order.axes[0] == 0 && (reduced & 12) == 12;
         EXPECT_TRUE(!of_planes || runner.reorders() == 0) << test.op << ' ' << reduced;
       }
@@ -284,7 +284,7 @@ TEST(ArgMax, FirstLastAndNaN) {
   EXPECT_THAT(nan.Output<int64_t>(0), ElementsAre(1));
 }
 
-// Types whose values go through floats, and those that have loops of their own: all find what floats find.
+// Types that are converted to float, and types with their own loops: all find the indices that floats find.
 template <typename T>
 void ExpectTheIndicesOfFloats() {
   const int64_t rows = 600, columns = 1030;  // more than go through floats at once

@@ -1,4 +1,4 @@
-// Convolutions whose windows are rows of a product with packed panels: of any shape, with whatever is fused to them.
+// Convolutions computed as GEMMs of windows with packed panels: any shape, with any fused operators.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -54,8 +54,7 @@ std::vector<double> Convolve(const Case& c, const kit::ConvolutionShape& shape, 
       int64_t pixel = 0, pixels = 1, rest = position, taps = tap;
       bool inside = true;
       for (size_t d = spatial; d-- > 0;) {
-        const int64_t at =
-            rest % shape.y[d + 2] * c.strides[d] + taps % c.w[d + 2] * c.dilations[d] - c.pads[d];
+        const int64_t at = rest % shape.y[d + 2] * c.strides[d] + taps % c.w[d + 2] * c.dilations[d] - c.pads[d];
         inside = inside && at >= 0 && at < c.x[d + 2];
         pixel += at * pixels;
         pixels *= c.x[d + 2];

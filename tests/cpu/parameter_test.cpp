@@ -155,7 +155,7 @@ std::vector<ParameterCase> Cases() {
 
 class ParameterOf : public testing::TestWithParam<ParameterCase> {
  protected:
-  // By the kernel, or by the operator's signature when that is strict enough.
+  // The kernel refuses the parameter, or the operator's signature does if it is strict enough.
   void ExpectRefused(const Datum& parameter) {
     const ParameterCase& test = GetParam();
     for (const bool constant : {false, true}) {

@@ -1,4 +1,4 @@
-// What is small is done by the thread that runs the plan: waking another costs more.
+// A small plan runs on the calling thread alone, because waking another thread costs more.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace {
 
 using kit::ir::Graph;
 
-// Two threads, of which the second does its share after the first; counts who asked for it.
+// Host services with two threads. The second share runs after the first. `shared` counts the parallel loops and gangs.
 std::atomic<int> shared{0};
 const EpServicesApi kTwoThreads = [] {
   EpServicesApi services = kLoneServices;

@@ -107,7 +107,7 @@ TEST(Context, SameInputSameBytes) { EXPECT_EQ(SmallContext(), SmallContext()); }
 TEST(Context, PackedDataOfAnotherLayoutIsConverted) {
   const Blob blob = ToBlob(SmallContext());
   kit::StoredGraph stored = ReadFrom(blob);
-  // As another CPU would have packed the matrix: row-major.
+  // Row-major, as another CPU would have packed the matrix.
   auto& packed = stored.packed;
   const auto matrix = std::find_if(packed.begin(), packed.end(), [](const auto& entry) { return entry.key == "b"; });
   ASSERT_NE(matrix, packed.end());

@@ -1,4 +1,4 @@
-// What follows a convolution becomes part of its weights and bias.
+// Operators after a convolution are folded into its weights and bias.
 #include <gtest/gtest.h>
 
 #include "tests/cpu/plan_text.h"

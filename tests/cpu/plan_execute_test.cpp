@@ -44,7 +44,7 @@ TEST(Frame, EachShapeHasItsOwnFrame) {
 TEST(Frame, ValuesWhoseShapeDependsOnDataMayGrowAfterTheWatchedRun) {
   PlanBuilder b;
   const int32_t x = b.Input({6});
-  // Compress keeps what is positive: first two elements, then six.
+  // Compress keeps the positive elements: first two, then six.
   kit::ir::Graph def;
   const int32_t condition = b.Node("Greater", 13, {x, b.Constant({}, {0})}, {6});
   const int32_t kept = b.Node("Compress", 11, {x, condition}, {-1});

@@ -133,8 +133,8 @@ TEST(RunInFloat, ResultsOfSixteenBitsAreRoundedOnce) {
   EXPECT_THAT(PlanRunner(std::move(model.def)).Run({{1, 1}}), ElementsAre(0.00390625f));
 }
 
-// What a kernel's registration says (Float32Promotion) of a node that reads what a product gave, and of one that stands
-// alone.
+// Float32Promotion of a kernel's registration, for a node that reads the result of a matrix product and for a node by
+// itself.
 struct FloatUseRow {
   const char* node;   // gives y from m
   const char* after;  // behind a product

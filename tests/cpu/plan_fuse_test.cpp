@@ -1,4 +1,4 @@
-// Fusions: what is joined, what must stay apart, and that results stay the same.
+// Fusions: nodes that are joined, nodes that must stay apart, and unchanged results.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -45,7 +45,7 @@ TEST(FuseElementwise, AChainBecomesOneNode) {
   ExpectSameResult(make, {{0, 1, 2, 3}});
 }
 
-// A plane longer than what is activated at a time.
+// A plane longer than the block that is activated at a time.
 TEST(FuseBatchNormalizations, AnActivationJoinsOneThatFollowsNoConvolution) {
   const auto make = [] {
     PlanBuilder b;
@@ -103,7 +103,7 @@ TEST(FuseElementwise, OperandsBroadcastInEveryWay) {
   ExpectSameResult(make, {Ramp(120)});
 }
 
-// Of several images, so that some blocks of the output see rows of two of them, or the next one sees another row.
+// Several images, so that a block of the output may see rows of two images, or the next block another row.
 TEST(FuseElementwise, ARowThatRepeatsIsReadInEveryPlaceOfItsImage) {
   for (const std::pair<int64_t, int64_t>& size :
        {std::pair<int64_t, int64_t>(37, 1), {37, 3}, {37, 96}, {37, 700}, {37, 1500}, {32, 64}}) {
@@ -138,7 +138,7 @@ TEST(FuseConv, ResidualAndActivationJoinTheConvolution) {
   ExpectSameResult(make, {Ramp(16 * 64)}, 1e-4f);
 }
 
-// What is small is activated by oneDNN, a large result by a loop of our own; 17 channels may be padded.
+// oneDNN activates a small result, our own loop a large one. 17 channels may be padded.
 TEST(FuseConv, ASwishJoinsSmallAndLargeConvolutions) {
   for (const std::pair<int64_t, int64_t>& size : {std::pair<int64_t, int64_t>(16, 9), {16, 72}, {17, 72}}) {
     const int64_t channels = size.first, side = size.second;

@@ -1,4 +1,4 @@
-// Matrix products with what is added to them.
+// GEMMs with the operands that are added to the result.
 #include <gtest/gtest.h>
 
 #include "tests/cpu/plan_text.h"

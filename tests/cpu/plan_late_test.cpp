@@ -1,4 +1,4 @@
-// Values whose type nobody knows before the run, as after a custom operator: kernels are chosen by what arrives.
+// Values with a type unknown before the run, as after a custom operator: kernels are chosen by the types that arrive.
 #include <gmock/gmock.h>
 
 #include "tests/cpu/plan_host.h"
@@ -99,7 +99,7 @@ kit::ir::Graph Unknown(const std::string& op_type, int64_t version, std::vector<
   return b.Take();
 }
 
-// What the operator gives when the type is known beforehand.
+// Result of the operator when the type is known beforehand.
 template <typename T>
 std::vector<double> Known(const std::string& op_type, int64_t version, const std::vector<int64_t>& dims,
                           const std::vector<T>& x, const std::vector<std::vector<float>>& constants = {},
@@ -208,7 +208,7 @@ TEST(DeferredKernel, IsKeptForTheSixteenTypesThatEachNodeWasAskedForLast) {
   for (size_t rank = 0; rank < made.size(); ++rank) EXPECT_EQ(made[rank].expired(), rank < 40 - 15) << rank;
 }
 
-// What runs a plan says when nothing takes what arrived.
+// Message of a run in which no kernel takes the types that arrived.
 std::string Complaint(kit::ir::Graph def, const std::vector<Given>& inputs) {
   AnyRunner runner(std::move(def));
   try {

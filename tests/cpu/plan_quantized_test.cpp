@@ -35,7 +35,7 @@ std::vector<float> Reals(int64_t count, unsigned seed) {
   return values;
 }
 
-// A residual network of a few layers, whose depthwise convolution has more than one block of channels.
+// A residual network of a few layers. Its depthwise convolution has more than one block of channels.
 std::string Network() {
   return R"(
 in x: float[2,3,12,12]
@@ -223,7 +223,7 @@ TEST(QuantizedPlan, OperatorsOnOneTensorAreATableWithWhatTheyGiveOneByOne) {
   }
 }
 
-// Rows that are shorter and longer than what is converted at once, and neither whole vectors.
+// Rows shorter and longer than the block that is converted at once. No length is a multiple of the vector length.
 TEST(QuantizedPlan, SoftmaxOfBytesGivesWhatItGivesBetweenItsNeighbours) {
   for (const std::string type : {"uint8", "int8"}) {
     for (const int64_t n : {1, 7, 128, 700, 2500}) {
@@ -292,7 +292,7 @@ TEST(QuantizedPlan, ComesBackFromAContextWithItsPackedBytes) {
   EXPECT_EQ(loaded.Run({x}), original.Run({x}));
 }
 
-// What `precision: int8-dynamic` makes of a float network: near enough, through a context to the last bit.
+// `precision: int8-dynamic` on a float network: results are near enough, and equal to the last bit through a context.
 TEST(QuantizedPlan, AFloatNetworkWithDynamicallyQuantisedProducts) {
   const auto reals = [](int64_t count, unsigned seed) {
     std::string text = "[";

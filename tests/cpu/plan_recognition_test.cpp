@@ -202,7 +202,8 @@ TEST(FuseNormalizations, StaysForWhatOnlyLooksLikeIt) {
       << "the unscaled values are needed too";
 }
 
-// What the kit's recognisers make (tests/plugin_api/fuse) runs here, and gives what the model's own operators give.
+// Operators that the kit's recognisers make (tests/plugin_api/fuse) run here and give the results of the model's own
+// operators.
 
 std::vector<float> Waves(size_t count) {
   std::vector<float> x(count);

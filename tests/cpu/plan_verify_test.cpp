@@ -1,5 +1,5 @@
-// What a plan says is verified as a whole before anything is built of it, whoever wrote it: here are plans as a hostile
-// file would hold them.
+// A plan is verified as a whole before anything is built from it, whatever its origin. These tests hold plans as a
+// hostile file would contain them.
 #include <gmock/gmock.h>
 
 #include <limits>
@@ -221,7 +221,7 @@ TEST(VerifyPlan, RefusesPackedDataOfNoNodeAndTwiceTheSame) {
   EXPECT_THAT(Refusal(Build(NodesWithWeights()[1]), {own, own}), HasSubstr("is there twice"));
 }
 
-// Of a constant whose bytes are gone only the shape is left, for which a layout is then chosen.
+// A constant without its bytes keeps only a shape, and the plan then chooses a layout for that shape.
 TEST(VerifyPlan, RefusesAShapeThatNobodyCanHavePacked) {
   kit::ir::Graph def = Build(NodesWithWeights()[1]);
   kit::ir::Constant& weights = def.constants[0];

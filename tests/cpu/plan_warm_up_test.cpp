@@ -1,4 +1,4 @@
-// What is made before the first run, so that the first run needn't.
+// Objects that the warm-up makes before the first run, so that the first run is not slower.
 #include <gmock/gmock.h>
 
 #include "epiphyte/kit/graph/text.hpp"
@@ -120,7 +120,7 @@ TEST(WarmUp, WhatItLeavesOutTheRunsCompute) {
   EXPECT_THAT(RunFrame(*frame, {1, 16, 24, 24}, x), testing::Pointwise(testing::FloatNear(1e-2f), runner.Run({x})));
 }
 
-// What a model declares of a value that no inference knows is believed until a kernel says otherwise.
+// The declared shape of a value without inference is believed until a kernel gives another one.
 TEST(WarmUp, AnOutputThatIsMuchLargerThanDeclaredEndsIt) {
   const std::unique_ptr<cpu::Plan> plan = Build(kit::ir::FromText(R"(graph "liar"
 in x: float[1]
@@ -198,7 +198,7 @@ TEST(WarmUp, WhatTheFirstRunFindsNotToFitIsLearnedAnew) {
   EXPECT_EQ(first.back(), -63);
 }
 
-// Of a shape that only the run tells.
+// The shape is known only at run time.
 TEST(WarmUp, MemoryBeyondReasonIsLeftToTheFirstRun) {
   PlanBuilder b;
   const int32_t x = b.Input({-1, 1024});
@@ -226,7 +226,7 @@ TEST(WarmUp, GiantsAreLeftToTheFirstRun) {
   EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
 }
 
-// Declared shapes may say anything: the first run tells what is wrong.
+// Declared shapes may be wrong in any way; the first run reports the error.
 TEST(WarmUp, WhatFailsIsLeftToTheFirstRun) {
   PlanBuilder b;
   const int32_t x = b.Input({2, 3});

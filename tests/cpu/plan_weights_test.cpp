@@ -1,4 +1,4 @@
-// What becomes of a model's weights while a plan is made: which stay where they are, and when the others go.
+// Weights of a model while a plan is made: which ones stay mapped, and when the others are released.
 #include <gmock/gmock.h>
 
 #include <cstring>
@@ -19,10 +19,10 @@ using kit::ir::Graph;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// Who calls Build is asked nothing through it.
+// Placeholder handle: Build makes no calls through it.
 const EpValueDef* const kSomeHandle = reinterpret_cast<const EpValueDef*>(uintptr_t{64});
 
-// Makes the constants of `def` a host's, whose data begins `beyond` bytes behind whole cache lines.
+// Makes the constants of `def` belong to the host. Their data begins `beyond` bytes behind a cache line boundary.
 std::vector<std::shared_ptr<void>> Lend(Graph& def, size_t beyond) {
   std::vector<std::shared_ptr<void>> memory;
   for (Constant& constant : def.constants) {
@@ -130,7 +130,7 @@ TEST(Weights, LargeOnesArePackedFirst) {
   EXPECT_THAT(nodes, ElementsAre(0, 1, 2, 3)) << "a context has them in the order of the nodes";
 }
 
-// So that the host lets go of what was read of a model's file.
+// This lets the host unmap the parts of a model's file that have been read.
 TEST(Weights, ThoseCastToFloatAreToldOfAsTheyAreMade) {
   constexpr int64_t kRows = 2048, kColumns = 2049;
   PlanBuilder b;

@@ -212,7 +212,7 @@ void ExpectByDefinition(const Case& c) {
 
 class EveryCell : public testing::TestWithParam<std::string> {
  protected:
-  // For the operator of this test, in every direction and both layouts, with constant weights and with others.
+  // Tests this test's operator in every direction and both layouts, with constant weights and with others.
   void ExpectEverywhere(Case c) {
     c.op = GetParam();
     for (const char* direction : {"forward", "reverse", "bidirectional"}) {

@@ -84,7 +84,7 @@ void ExpectKeptAs(const std::string& format, uint64_t most_bytes, Product produc
   const std::vector<float> y = runner.Run({product.x});
   ASSERT_EQ(y.size(), product.expected.size());
   for (size_t i = 0; i < y.size(); ++i) ASSERT_NEAR(y[i], product.expected[i], product.bound) << "element " << i;
-  // As a context brings it back, which has no constants.
+  // A plan loaded from a context, without constants.
   PlanRunner loaded(kit::ir::Graph(runner.plan().def()), false, runner.plan().packed());
   EXPECT_FALSE(loaded.plan().repacked());
   EXPECT_THAT(loaded.Run({product.x}), ElementsAreArray(y));
@@ -134,7 +134,7 @@ TEST(SmallWeights, ProductsInBfloat16AreWithinItsRounding) {
     }
     EXPECT_LT(inexact, 0.1);
     EXPECT_GT(inexact, 0x1p-12) << "as floats would give";
-    // A context made so is used so, also by who doesn't ask for it.
+    // A context made with this option is used with it, also by a session without the option.
     PlanRunner loaded(kit::ir::Graph(runner.plan().def()), false, runner.plan().packed());
     EXPECT_FALSE(loaded.plan().repacked());
     EXPECT_THAT(loaded.Run({product.x}), ElementsAreArray(y));
@@ -152,7 +152,7 @@ TEST(SmallWeights, AreReadInAnotherLayout) {
   Product product = MatMul(5, 200, 96, weights, false);
   PlanRunner runner(std::move(product.graph));
   const std::vector<float> y = runner.Run({product.x});
-  // As another CPU would have packed the matrix: row-major.
+  // Row-major, as another CPU would have packed the matrix.
   std::vector<kit::PackedData> packed = runner.plan().packed();
   std::vector<Float16> plain;
   for (const float weight : weights) plain.push_back(Float16(weight));

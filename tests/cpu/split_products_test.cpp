@@ -87,7 +87,7 @@ TEST_F(SplitProducts, KeepWeightsOfFloat16AsTheyAre) {
   EXPECT_EQ(split.plan().packed()[0].bytes, 256u * 128u * 2u);
 }
 
-// And no copy besides.
+// The plan keeps no further copy.
 TEST_F(SplitProducts, KeepOtherWeightsInPartsOfTheSizeOfFloats) {
   PlanRunner split = Split(MatMul(20, 256, 128, false, false));
   ASSERT_EQ(split.plan().packed().size(), 1u);
@@ -107,7 +107,7 @@ TEST_F(SplitProducts, ComeFromAContextAsTheyWere) {
   }
 }
 
-// As contexts held them before there were parts.
+// Contexts from before the split into parts hold weights as floats.
 TEST_F(SplitProducts, FromAContextOfFloatsBecomeParts) {
   const std::vector<std::vector<float>> inputs = {Waves(20 * 256, 0.7)};
   PlanRunner made = Split(MatMul(20, 256, 128, false, false));
@@ -272,7 +272,7 @@ TEST_F(SplitProducts, AreNotForShortSumsOfRowMajorImages) {
     EXPECT_THAT(split.plan().packed()[0].format, HasSubstr(";16,32,2,;1,0,1,;")) << "as other shapes like it";
     const std::vector<std::vector<float>> inputs = {Waves(Count(c.x), 0.7)};
     const std::vector<float> exact = plain.Run(inputs), found = split.Run(inputs);
-    // What parts leave out of weights stays left out.
+    // The split into parts drops the lowest bits of float weights. Hence their larger bound.
     const double bound = halves ? 5e-5 : 1e-4;
     for (size_t i = 0; i < exact.size(); ++i) ASSERT_NEAR(found[i], exact[i], bound) << i;
   }

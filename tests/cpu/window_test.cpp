@@ -81,7 +81,7 @@ TEST(Pool, PadsAreCountedAsBeforeForOrdinaryWindows) {
   EXPECT_THAT(runner.Output<double>(0), ElementsAre(3, 2, 15, 10));
 }
 
-// Windows over images whose floats are pooled and convolved otherwise than their doubles.
+// Windows over images that take another path for pooling and convolution in float than in double.
 struct Geometry {
   Shape x;
   Numbers kernel, strides, dilations, pads;
@@ -131,7 +131,7 @@ TEST(Pool, FloatsGiveTheNumbersOfDoubles) {
       for (OpRunner* runner : {&floats, &doubles})
         runner->Attribute("ceil_mode", variant % 2).Attribute("count_include_pad", variant < 4 ? 0 : 1);
       ExpectTheSame(floats, doubles);
-      // As convolutions leave them.
+      // This layout is the one that convolutions leave.
       OpRunner last = Windowed<float>(op_type, 19, g);
       last.Attribute("ceil_mode", variant % 2).Attribute("count_include_pad", variant < 4 ? 0 : 1);
       cpu::AxisOrder order = cpu::AxisOrder::RowMajor(g.x.size());
@@ -341,7 +341,7 @@ TEST(Conv, AHugeWindowBeforeAnActivationGivesTheSameNumbers) {
   }
 }
 
-// What each convolution says to its attributes and to its weights' dimensions.
+// A convolution operator and element type. Make() gives it zeros of the shapes, to check its error messages.
 struct ConvCase {
   std::string op_type;
   std::string type;

@@ -207,7 +207,7 @@ TEST_F(BindingTest, TensorsWithoutElementsCanBeBound) {
   EXPECT_EQ(RunBound(*session, {none}, {ToMemory(Memory(0))})[0]->element_count(), 0u);
 }
 
-// --- bound to what is read
+// --- outputs bound to the value that the run reads
 
 TEST_F(BindingTest, ACacheOfKeysAndValuesStaysInPlaceForAThousandSteps) {
   const auto session = Open(R"(g (float[1,1,1000,2] past, float[1,1,1,2] new, int64[1] at) =>
@@ -504,7 +504,7 @@ TEST_F(BindingTest, EightThreadsWithBindingsOfTheirOwn) {
       const auto number = static_cast<float>(thread);
       const ValuePtr x = InMemory(Floats({4}, {number, number, number, number}));
       core::BindingNumbers numbers;
-      // x = -(x + 1), so that after an even number of runs it is what it was.
+      // x = -(x + 1): after an even number of runs x has its first value again.
       for (int run = 0; run < 30; ++run) RunBound(*session, {x, w}, {ToValue(x)}, &numbers);
       if (Read(x) != std::vector<float>(4, number)) ++wrong;
     });

@@ -32,7 +32,7 @@ class FaultyManifest {
   TempDir folder_;
 };
 
-// Its devices, with a fault.
+// Fixture for sessions on a test device with a fault.
 class FaultyDeviceTest : public DeviceTest {
  protected:
   void Break(const std::string& fault) {

@@ -40,11 +40,11 @@ namespace epiphyte::test {
 using ProviderOptions = std::map<std::string, std::string>;
 using Values = std::vector<core::ValuePtr>;
 
-// Where the test device and its manifests are.
+// Folder of the test device and its manifests.
 inline std::filesystem::path DeviceFolder() { return std::filesystem::path(EPIPHYTE_TEST_DEVICE).parent_path(); }
 
-// The test device's plugins and those of the build tree, nothing of the machine's. `more`: folders, or single
-// manifests, that come before.
+// An environment with the plugins of the test device and of the build tree, and without installed ones. `more`: folders
+// or single manifests that come before these.
 inline std::shared_ptr<core::Environment> DeviceEnvironment(std::vector<std::filesystem::path> more = {}) {
   core::CatalogOptions options;
   options.use_environment = false;
@@ -54,7 +54,7 @@ inline std::shared_ptr<core::Environment> DeviceEnvironment(std::vector<std::fil
   return std::make_shared<core::Environment>(std::move(options));
 }
 
-// Each node a partition of its own on the test device's first plugin, the rest on the CPU.
+// Options that make each node a partition of its own on the test device's first plugin. The rest runs on the CPU.
 inline core::SessionOptions OnDevice(ProviderOptions options = {}) {
   core::SessionOptions session = OptionsFor({"test_device", "cpu"});
   options.try_emplace("each", "1");
@@ -62,14 +62,14 @@ inline core::SessionOptions OnDevice(ProviderOptions options = {}) {
   return session;
 }
 
-// The same on two devices of it: partitions of the operators in `second` are on the second one.
+// Like OnDevice, on two devices of the plugin: partitions of the operators in `second` are on the second one.
 inline core::SessionOptions OnTwoDevices(std::string second, ProviderOptions options = {}) {
   options.emplace("device", "0,1");
   options.emplace("second", std::move(second));
   return OnDevice(std::move(options));
 }
 
-// The same on both plugins.
+// Like OnDevice, on both plugins.
 inline core::SessionOptions OnTwoPlugins(ProviderOptions first, ProviderOptions second) {
   core::SessionOptions session = OptionsFor({"test_device", "test_device_b", "cpu"});
   first.try_emplace("each", "1");
@@ -79,7 +79,7 @@ inline core::SessionOptions OnTwoPlugins(ProviderOptions first, ProviderOptions 
   return session;
 }
 
-// For waiting until another thread, or the device, has come somewhere. False after a time in which it must have.
+// Waits until another thread or the device has reached a state. Returns false after a time that is always enough.
 inline bool WaitUntil(const std::function<bool()>& reached) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (!reached()) {
@@ -89,7 +89,7 @@ inline bool WaitUntil(const std::function<bool()>& reached) {
   return true;
 }
 
-// What a body had the device copy.
+// Copies that the device made during a body.
 struct Copies {
   uint64_t ends = 0;
   uint64_t bytes = 0;
@@ -136,7 +136,7 @@ class DeviceTest : public testing::Test {
     const std::string bytes = Model(graph);
     return std::make_unique<core::Session>(*environment_, bytes.data(), bytes.size(), options);
   }
-  // What the CPU makes of it.
+  // Result of the same graph on the CPU.
   Values OnCpu(std::string_view graph, const Values& inputs) { return Open(graph, OptionsFor({"cpu"}))->Run(inputs); }
 
   core::PluginDevice& Device(int number) {
@@ -152,11 +152,11 @@ class DeviceTest : public testing::Test {
   core::ValuePtr InMemory(const core::ValuePtr& value, int number = 0, size_t memory = 0) {
     return core::ToDevice(*value, *Memory(number, memory), environment_->devices(), nullptr, "a value of the test");
   }
-  // Of a tensor anywhere.
+  // Numbers of a tensor in any memory.
   std::vector<float> Read(const core::ValuePtr& value) {
     return FloatsOf(*core::ToHost(value, environment_->devices()));
   }
-  // The same of each.
+  // Numbers of each tensor.
   std::vector<std::vector<float>> Read(const Values& values) {
     std::vector<std::vector<float>> numbers;
     for (const core::ValuePtr& value : values) numbers.push_back(Read(value));
@@ -199,7 +199,7 @@ class DeviceTest : public testing::Test {
     return text;
   }
 
-  // What is there of everything that somebody has to release.
+  // Counts of all live objects that have to be released.
   std::string Live() const {
     return fmt::format("{} buffers of {} bytes, {} streams, {} states, {} statuses", control_.live_buffers.load(),
                        control_.live_bytes.load(), control_.live_streams.load(), control_.live_states.load(),

@@ -266,7 +266,7 @@ EpStatus* EP_CALL NeverInTime(EpStream*, uint64_t, uint64_t) {
   return core::HostInfo()->status->Create(EP_STATUS_TIMEOUT, "too long");
 }
 const EpDeviceApi* real_api = nullptr;
-// Refuses whatever is to be copied back, with work under way.
+// Refuses every copy to the host while work is under way.
 EpStatus* EP_CALL RefuseCopiesToTheHost(EpStream* stream, const EpCopy* copies, uint64_t count) {
   if (copies[0].to.buffer == nullptr)
     return core::HostInfo()->status->Create(EP_STATUS_NOT_IMPLEMENTED, "not this way");

@@ -1,5 +1,5 @@
-// What can go wrong on a device, and what is left afterwards: an error that says it, and a session, a device or an
-// environment that goes on.
+// Failures on a device. Each ends in an error that names it, and leaves a session, a device or an environment that
+// still works.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -199,7 +199,7 @@ TEST_F(FailureTest, ALossWhileOthersRunLeavesNothingBehind) {
     const Hold hold(0);
     for (int i = 0; i < 4; ++i) runs.push_back(std::async(std::launch::async, [&] { return Outcome(*session); }));
     EXPECT_TRUE(WaitUntil([&] { return control_.executes == 4u; }));
-    control_.lose_in[0] = 0;  // of what is submitted from now on
+    control_.lose_in[0] = 0;  // counted over the submissions from now on
   }
   int lost = 0;
   for (auto& run : runs) {
@@ -336,7 +336,7 @@ TEST_F(FailureTest, ARunThatIsCancelledWhenAllIsSubmittedEndsEitherWay) {
   EXPECT_EQ(Outcome(*session), "OK");
 }
 
-// --- plugins that do what they must not
+// --- plugins that break the rules
 
 struct Fault {
   std::string says;         // stands in the error

@@ -21,7 +21,7 @@ using testing::StartsWith;
 
 class DeviceForkTest : public DeviceTest {
  protected:
-  // What `body` returns in a forked child; "" when the child doesn't end well within 20 seconds.
+  // The result of `body` in a forked child; "" when the child doesn't end normally within 20 seconds.
   static std::string InChild(const std::function<std::string()>& body) {
     int ends[2];
     if (pipe(ends) != 0) return "no pipe";

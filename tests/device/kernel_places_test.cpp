@@ -1,4 +1,5 @@
-// What a plugin says of where its kernels run: read as far as it was filled, and refused where it can't be.
+// A plugin's description of where its kernels run. The host reads only the part that the plugin filled in, and refuses
+// impossible values.
 #include "core/abi/kernel_places.h"
 
 #include <gmock/gmock.h>
@@ -32,7 +33,7 @@ class KernelPlacesTest : public DeviceTest {
     info.output_aliases = aliases_.data();
     return info;
   }
-  // Of a kernel with 3 inputs and 2 outputs.
+  // Reads the places of a kernel with 3 inputs and 2 outputs.
   KernelPlaces Read(const EpKernelInfo& info, const core::LoadedPlugin* plugin = nullptr) {
     if (plugin == nullptr) plugin = &Device(0).plugin();
     return core::ReadKernelPlaces(info, {*plugin, "the kernel", devices_, 3, 2});

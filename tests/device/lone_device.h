@@ -99,7 +99,7 @@ class Plugin {
     const EpStatusCode code = CodeOf(api->Signal(stream, &point));
     return code != EP_STATUS_OK ? code : CodeOf(api->Synchronize(stream, point, UINT64_MAX));
   }
-  // What is in a buffer.
+  // The numbers in a buffer.
   std::vector<int> Read(EpBuffer* buffer, size_t count) const {
     std::vector<int> numbers(count, -1);
     EpStream* stream = Stream(0);
@@ -133,7 +133,7 @@ class LoneDeviceTest : public ::testing::Test {
     EXPECT_EQ(Live(), before);
   }
   std::vector<int64_t> Live() const { return {control.live_buffers, control.live_bytes, control.live_streams}; }
-  // The newest complaint, of which there is one more than before.
+  // The newest complaint. Expects exactly one more than before.
   std::string NewComplaint() {
     ++expected_violations;
     const std::lock_guard lock(control.mutex);

@@ -1,5 +1,5 @@
-// Pools over a plugin's memory: what is given back is used again, limits hold, and shortage and loss end in an error
-// that says what to do.
+// Pools over a plugin's memory: released memory is reused, limits hold, and shortage and loss end in an error that says
+// what to do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ class MemoryPool : public FaultyDeviceTest {
     return Memory(0)->Take(bytes, account, "output 'y'");
   }
   const core::LoadedPlugin& Plugin() { return Device(0).plugin(); }
-  // Another pool over memory 0 of device 0, with what `info` says of it.
+  // Another pool over memory 0 of device 0, described by `info`.
   std::shared_ptr<DeviceMemory> MemoryAs(EpMemoryInfo info) {
     return std::make_shared<DeviceMemory>(DeviceMemory::Owner{&Plugin(), &Device(0).api(), {}}, 0, 0, info);
   }
@@ -290,7 +290,7 @@ TEST_F(MemoryPool, WhatWasLostIsNeitherMappedNorExported) {
   EXPECT_THAT(FailureOf([&] { Memory(0)->Export(*large, EP_HANDLE_OPAQUE_FD); }), StartsWith("DEVICE_RESET"));
 }
 
-// --- memory from elsewhere
+// --- imported memory
 
 EpExternalMemory HostMemory(void* data, uint64_t bytes) {
   return {sizeof(EpExternalMemory), EP_HANDLE_HOST_POINTER, data, 0, 0, bytes};

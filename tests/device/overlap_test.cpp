@@ -1,5 +1,5 @@
-// What is under way at the same time, and what waits for what. Work is held until other work has ended: what would run
-// one after the other never ends then.
+// Concurrency of work, and the dependencies between it. Work is held until other work has ended, so a serial execution
+// would never end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Where the values of a run are, seen by what is copied.
+// Locations of a run's values, observed through the copies.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -348,13 +348,13 @@ TEST_F(PlacementTest, EveryWayOfTheDeviceGivesTheNumbersOfTheCpu) {
   })";
   const Values inputs = {x_, Bools({}, {true}), Int64s({}, {3})};
   const std::vector<std::vector<float>> expected = Read(OnCpu(kGraph, inputs));
-  // Of the seven ways to be or not to be, any three in all their combinations.
+  // Covers every combination of any three of the seven options that are on or off (a covering array of strength 3).
   const auto parity = [](unsigned bits) { return static_cast<unsigned>(std::popcount(bits) % 2); };
   for (const char* memory : {"arena", "shared", "both", "host"}) {
     for (unsigned row = 0; row < 16; ++row) {
       const unsigned ways = row | parity(row & 0b0111) << 4 | parity(row & 0b1110) << 5 | parity(row & 0b1011) << 6;
       const auto way = [ways](unsigned bit) { return std::string(1, (ways >> bit & 1) != 0 ? '1' : '0'); };
-      // What is in host memory has no buffer that could be adopted.
+      // A value in host memory has no buffer that could be adopted.
       const std::string adopt = memory == std::string_view("host") ? "0" : way(3);
       const ProviderOptions options = {{"memory", memory}, {"each", way(0)},    {"host_io", way(1)}, {"async", way(2)},
                                        {"adopt", adopt},   {"aliases", way(4)}, {"state", way(5)}};

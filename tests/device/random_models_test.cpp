@@ -1,5 +1,5 @@
-// Models, places, inputs and bindings drawn by lot: whatever they are, a run gives the CPU's numbers, writes where it
-// is asked to and nowhere else, and the device, which watches what its streams use at once, has no complaint.
+// Random models, places, inputs and bindings. Each run gives the CPU's numbers and writes only where it is asked to.
+// The device checks concurrent use on its streams and has no complaint.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -88,7 +88,7 @@ ProviderOptions MakeOptions(Lot& lot) {
 
 class RandomModels : public DeviceTest, public testing::WithParamInterface<unsigned> {
  protected:
-  // `devices`: those whose memory the session uses.
+  // `devices`: the devices that provide the session's memory.
   SessionOptions MakeSession(Lot& lot, std::vector<int>* devices) {
     switch (lot.Below(3)) {
       case 0: *devices = {0}; return OnDevice(MakeOptions(lot));

@@ -30,7 +30,7 @@ constexpr int kThreads = 8;
 
 class RunTest : public DeviceTest {
  protected:
-  // What the first thread found that failed, "" when none did. `run` gets a number that differs between threads and
+  // The first failure that a thread found; "" when there was none. `run` gets a number that differs between threads and
   // rounds.
   static std::string OnManyThreads(int rounds, const std::function<void(int64_t number)>& run) {
     std::mutex mutex;
@@ -246,7 +246,7 @@ TEST_F(RunTest, AValueOnItsWayBackHasTheLimitOfAValue) {
   EXPECT_EQ(run(1000), "OK");
 }
 
-// --- what is told of a run
+// --- run information that kernels and profiles get
 
 TEST_F(RunTest, AProfileHasAnEventForEachStepAndTheTagOfTheRun) {
   TempDir dir;

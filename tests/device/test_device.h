@@ -1,11 +1,11 @@
-// The test device: a plugin whose memory isn't the host's. Buffers are handles that no host can follow; work is done
-// later, by a thread for each device; timelines, losses, failures and shortage of memory come when a test asks for
-// them; and everything is counted.
+// The test device: a plugin whose memory isn't the host's. The host can't dereference its buffer handles. One thread
+// for each device does the work later. Timelines, losses, failures and memory shortage occur when a test asks for them,
+// and everything is counted.
 //
 // The library `epiphyte_test_device.so` serves the manifests "test_device" and "test_device_b", which are two plugins
-// with two devices each ("test 0", "test 1"). Memories of a device: 0 "arena", LOCAL, exports and imports OPAQUE_FD;
-// 1 "shared", MAPPABLE, imports HOST_POINTER and OPAQUE_FD. Offsets are aligned to 256 bytes. What a kernel has between
-// its inputs and outputs is the plugin's own and counted nowhere.
+// with two devices each ("test 0", "test 1"). Memories of a device: 0 "arena", LOCAL, exports and imports OPAQUE_FD; 1
+// "shared", MAPPABLE, imports HOST_POINTER and OPAQUE_FD. Offsets are aligned to 256 bytes. A kernel's intermediate
+// values are the plugin's own and are not counted.
 //
 //   TestDeviceControl& control = TestDevice();          // of the library in this process
 //   control.Reset();
@@ -14,21 +14,21 @@
 //   EXPECT_EQ(control.copied_bytes, 0u);
 //
 // Options of the provider
-//   claims: operators, with commas between them; default all that it has: Add, Sub, Mul, Neg, Relu, Identity, MatMul
-//           (of float), and TensorScatter (of float, along the second last axis: the cache of keys and values; writes
-//           over its first input when the host lets it)
+//   claims: comma-separated operators; default all that it has: Add, Sub, Mul, Neg, Relu, Identity, MatMul (of float),
+//           and TensorScatter (of float, along the second last axis: the cache of keys and values; writes over its
+//           first input when the host lets it)
 //   each:   1: every node is a partition of its own (default 0)
-//   second: operators, with commas between them: partitions whose first node is one of these run on the second of the
-//           provider's devices (option `device: "0,1"` of the host), all others on the first (default: none)
-//   memory: arena, shared, both, host: what kernels say of their inputs and outputs (default arena); host: none of
-//           them is on the device
-//   host_io: 1: besides that, host memory is fine (default 0); TensorScatter always takes its write indices and its
-//           update from there, too
-//   async:  0: done when Execute returns (default 1)
+//   second: comma-separated operators: a partition that starts with one of these runs on the second of the provider's
+//           devices (option `device: "0,1"` of the host), all others on the first (default: none)
+//   memory: arena, shared, both, host: the memory that kernels declare for inputs and outputs (default arena); host:
+//           none of them is on the device
+//   host_io: 1: kernels accept host memory, too (default 0); TensorScatter always accepts it for its write indices and
+//           its update
+//   async:  0: the work is done when Execute returns (default 1)
 //   aliases: 1: Add, Mul, Neg and Relu may write over their first input (default 0)
 //   adopt:  1: outputs are in buffers that the plugin allocates itself, by AdoptOutput
-//   state:  1: kernels keep values in their states, which notice being used twice at once, or while work that uses them
-//           is under way. With the manifest's parameter `states: "0"` kernels have none at all
+//   state:  1: kernels keep values in their states, which detect concurrent use, and use while work with them is under
+//           way. With the manifest's parameter `states: "0"` kernels have no states
 //   exclusive: 1: kernels say EP_KERNEL_EXCLUSIVE; two Executes of a provider at once are a violation then
 //   fault:  one way to misbehave, see kTestDeviceFaults
 #pragma once
@@ -69,7 +69,7 @@ struct TestDeviceControl {
   std::atomic<uint64_t> copies, copied_bytes, copy_calls;  // ends, bytes, calls of Copy
   std::atomic<uint64_t> signals, waits, synchronizes, executes;
   std::atomic<uint64_t> bindings_seen;    // Executes with a binding that was not 0
-  std::atomic<uint64_t> bindings_broken;  // … whose addresses had changed
+  std::atomic<uint64_t> bindings_broken;  // bindings with changed addresses
   std::atomic<uint64_t> violations;       // of the ABI by the host, described in `complaints`
   std::atomic<int64_t> live_buffers, live_streams, live_states, live_bytes;  // not reset
   std::mutex mutex;

@@ -300,7 +300,7 @@ TEST_F(TestDeviceKernels, ThatAreNotAsyncSeeAnInputThatIsNotReady) {
   Load({{"async", "0"}});
   EXPECT_EQ(Execute(*a_, *b_, *y_), EP_STATUS_OK);
   EXPECT_THAT(Read(*y_), ElementsAre(11, 22, 33, 44));
-  // One stream fills a value for ever, as it were: it waits for work of another device.
+  // One stream is still writing a value, because it waits for work of another device.
   EpStream* other = streams_.emplace_back(plugin->Stream(1));
   EpBuffer* far = buffers_.emplace_back(plugin->Allocate(1, 0, 16));
   control.hold[1] = 1;

@@ -277,7 +277,7 @@ TEST_F(TestDevicePlugin, TellsAListenerOnceThatAPointIsReachedOrNeverWillBe) {
   plugin->Free(buffer);
 }
 
-// --- what it watches
+// --- misuse that the device detects
 
 TEST_F(TestDevicePlugin, SeesCopiesThatNobodyMayAskFor) {
   EpBuffer* buffer = plugin->Allocate(0, 0, 1024);
@@ -376,8 +376,8 @@ TEST_F(TestDevicePlugin, SeesTwoThreadsInOneStream) {
   EpStream* stream = plugin->Stream(0);
   const uint64_t point = plugin->Signal(stream);
   EXPECT_OK(api.Synchronize(stream, point, UINT64_MAX));
-  // A listener of what is reached already is called at once, inside of OnReached: meanwhile the stream is this
-  // thread's.
+  // A listener for a point that is already reached is called at once, inside OnReached. During that call this thread
+  // uses the stream.
   struct Meanwhile {
     const Plugin& plugin;
     EpStream* stream;

@@ -136,7 +136,7 @@ TEST_F(Transfer, ACopyOnTheHostCountsInTheRunsBudget) {
   const ValuePtr large = InMemory(Numbers(1000));
   EXPECT_EQ(FloatsOf(*core::ToHost(small, devices(), &run)), FloatsOf(*Numbers(10)));
   EXPECT_THAT(FailureOf([&] { core::ToHost(large, devices(), &run); }), HasSubstr("session.max_value_bytes"));
-  // What is on a device was never counted there.
+  // The run never counted a value on a device, so dropping one changes nothing.
   const uint64_t used = run.used();
   ValuePtr dropped = InMemory(Numbers(100));
   run.Drop(dropped);

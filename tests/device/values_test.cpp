@@ -1,4 +1,4 @@
-// Values in device memory between runs: shared by sessions, longer lived than what made them, and from elsewhere.
+// Values in device memory between runs: shared by sessions, outliving the objects that made them, and imported.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -197,7 +197,7 @@ TEST_F(ValuesTest, ASessionTellsTheMemoriesOfTheDevicesThatItUses) {
   EXPECT_TRUE(Open(kNeg, OptionsFor({"cpu"}))->memories().empty());
 }
 
-// --- memory from elsewhere
+// --- imported memory
 
 TEST_F(ValuesTest, AKernelReadsTheApplicationsMemoryWhereItWasImported) {
   alignas(4096) static float numbers[1024];

@@ -21,7 +21,7 @@ namespace epiphyte::test {
 // Two sets of weights, so that it shows in the result which model ran.
 enum class Weights { kOld, kNew };
 
-// One partition on float[2,3].
+// A model of one partition on float[2,3].
 std::string SmallModel(Weights weights = Weights::kOld);
 // Several partitions, some in nested graphs, so that most nodes of its context are secondaries; an If and a Loop that
 // stay plain nodes, and initializers that only those use.
@@ -29,22 +29,22 @@ std::string MixedModel(Weights weights = Weights::kOld);
 
 // The build tree's plugins and nothing of the machine's.
 EnvironmentOptions BuildTreePlugins();
-// Made on first use, never destroyed.
+// Created on first use, never destroyed.
 const Environment& BuildTreeEnvironment();
 
-// The cpu provider on one thread.
+// Options for the cpu provider on one thread.
 SessionOptions CpuOptions(uint32_t threads = 1);
-// The same, writing a context model; `more` are further options.
+// Like CpuOptions, but writing a context model; `more` are further options.
 SessionOptions CompileOptions(const std::vector<std::pair<std::string, std::string>>& more = {});
 void Compile(const std::filesystem::path& model, const SessionOptions& options);
 
 // The input that all test models take.
 Value Input();
 using Numbers = std::vector<std::vector<float>>;
-// All outputs for one fixed input.
+// All outputs of the model for one fixed input.
 Numbers RunModel(const std::filesystem::path& model, const SessionOptions& options = CpuOptions());
 Numbers NumbersOf(const std::vector<Value>& outputs);
-// What SmallModel gives.
+// Outputs of SmallModel.
 Numbers NumbersOf(Weights weights);
 // Equal but for rounding, which differs between instruction sets.
 bool AreClose(const Numbers& left, const Numbers& right);
@@ -55,7 +55,7 @@ std::string ResultOf(Body&& body);
 
 // Names of the files in a folder, sorted.
 std::vector<std::string> FileNames(const std::filesystem::path& folder);
-// Those of a set of files that was staged and never published.
+// Names of files that were staged in the folder and never published.
 std::vector<std::string> Leftovers(const std::filesystem::path& folder);
 
 }  // namespace epiphyte::test

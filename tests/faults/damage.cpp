@@ -17,7 +17,7 @@ namespace {
 constexpr unsigned kSecondsEach = 10;
 constexpr size_t kMostFailures = 20;
 
-// What a child reports while it works; it may not come to an end.
+// Progress of a child while it works. The child may die before it ends.
 struct Progress {
   uint64_t current;
   uint64_t refused;

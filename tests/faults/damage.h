@@ -27,7 +27,7 @@ inline constexpr std::array<uint8_t, 3> kFlipMasks = {0x01, 0x80, 0xff};
 // Every byte with each of the masks.
 std::vector<Damage> EveryFlip(uint64_t size);
 
-// What a loaded model may do besides being refused.
+// Results that are acceptable for a loaded model, besides refusal.
 enum class Tolerance {
   kCorrectOnly,  // only the right numbers
   kAnyNumbers,   // digests are off: any numbers and any status, but no crash and no hang

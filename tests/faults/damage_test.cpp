@@ -1,5 +1,5 @@
-// Context models whose files were damaged or exchanged: refused, or right numbers. Never a crash, a hang or a wrong
-// number.
+// Context models with damaged or exchanged files are refused or give the right numbers. They never cause a crash, a
+// hang or a wrong number.
 #include "tests/faults/damage.h"
 
 #include <gmock/gmock.h>
@@ -259,7 +259,7 @@ TEST_F(ExchangeTest, AContextOfAnotherVersionOfThePluginIsRefused) {
   }
 }
 
-// What the worker makes of a context that this process wrote.
+// A worker process reads a context that this process wrote.
 class ElsewhereTest : public testing::Test {
  protected:
   ElsewhereTest() {

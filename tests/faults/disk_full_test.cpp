@@ -130,7 +130,7 @@ TEST_F(DiskFullTest, AnOlderSetStaysWhole) {
   EXPECT_EQ(StateOf(dir_ / "disk/m_ctx.onnx"), "new");
 }
 
-// What a run writes: outputs, inputs, and the profile, which is written last. Both files of an output are whole.
+// Files that a run writes: outputs, inputs, and the profile, which is written last. Both files of an output are whole.
 TEST_F(DiskFullTest, ARunFailsAndLeavesNoPartOfAFile) {
   const fs::path model = dir_.Write("m.onnx", SmallModel(Weights::kOld));
   for (const std::vector<std::string>& flags : {std::vector<std::string>{"--outputs", (dir_ / "disk").string()},

@@ -31,9 +31,9 @@ struct FaultLoop {
     std::string Summary() const;
   };
 
-  // The body may call EpiphyteFaultsDisarm itself when what follows belongs to the test and not to what is tested.
-  // `prepare` runs before each repetition, `check` after it with what came of it and the number of the failing call.
-  // Ends after 10 repetitions that `check` called bad.
+  // The body may call EpiphyteFaultsDisarm itself before code that belongs to the test and is not under test. `prepare`
+  // runs before each repetition. `check` runs after it, with the outcome and the number of the failing call. The loop
+  // ends after 10 repetitions that `check` called bad.
   Figures Run(const std::function<void()>& prepare, const std::function<std::string()>& body,
               const std::function<bool(const Outcome&, uint64_t at)>& check) const;
 };
@@ -42,7 +42,7 @@ struct FaultLoop {
 std::function<std::string()> LoadAndRun(const std::filesystem::path& model, Weights weights,
                                         bool own_environment = false);
 
-// One line of an epiphyte::Error, or success.
+// Whether the outcome is success or one line of an epiphyte::Error.
 bool IsErrorOrSuccess(const Outcome& outcome);
 // oneDNN 2.6 ends the process when it gets no memory for an object or for code: it writes to where the object would be
 // (dnnl_primitive_desc_iterator_create, dnnl_post_ops_create and others) and runs the code. The plugin asks for room
@@ -50,8 +50,8 @@ bool IsErrorOrSuccess(const Outcome& outcome);
 bool IsForeignCrash(const Outcome& outcome, uint32_t kinds);
 std::string Describe(const Outcome& outcome, uint64_t at);
 
-// The state of a context model that is or was being replaced: "none" (no .onnx), "old", "new", "refused: …", or what is
-// wrong with it.
+// State of a context model during or after its replacement: "none" (no .onnx), "old", "new", "refused: …", or a text
+// that says what is wrong with the model.
 std::string StateOf(const std::filesystem::path& context_model);
 // Whether `state` is one in which a failure may leave a folder; `had_old`: there was an older set.
 bool IsAllowedState(const std::string& state, bool had_old);

@@ -35,7 +35,7 @@ bool IsMachinery(std::string_view path) {
   return false;
 }
 
-// Reports the function and library whose code was at work, then lets the signal do its work.
+// Reports the function and library in which the signal occurred, then re-raises the signal with its default action.
 void ReportCrash(int signal) {
   void* frames[64];
   const int count = backtrace(frames, 64);

@@ -34,7 +34,7 @@ struct Outcome {
   std::string Describe() const;
 };
 
-// What the child does right before and after the body: arms and disarms faults.
+// Calls that the child makes right before and after the body. They arm and disarm faults.
 struct Around {
   std::function<void()> before = [] {};
   std::function<uint64_t()> after = [] { return uint64_t{0}; };

@@ -72,7 +72,8 @@ TEST_P(KillTest, AtEveryStep) {
         const bool good = IsAllowedState(state, GetParam().over_old);
         EXPECT_TRUE(good) << "killed at call " << at << ", then: " << state;
 
-        // Whoever finds this compiles again, and removes what the dead process had staged.
+        // The next session that finds this state compiles again, and removes the files that the dead process had
+        // staged.
         const std::string again = ResultOf([&] {
           SessionOptions options = Options("out");
           options.Set("epiphyte.context_overwrite", "1");

@@ -139,7 +139,7 @@ TEST(LargeContext, IsGeneratedAndReloadedWithinItsMemory) {
   fs::remove(dir / "large.data");  // the context stands for itself
   const uint64_t context_bytes = fs::file_size(dir / "large_cpu.bin");
   EXPECT_GE(context_bytes, uint64_t{3} << 30);
-  // The source's weights leave memory while what is compiled of them comes.
+  // The source's weights leave memory while the compiled ones are made from them, so both are never in memory at once.
   for (const Peak* peak : {&plain, &generated})
     EXPECT_LE(static_cast<double>(peak->bytes), 1.2 * static_cast<double>(kWeightBytes));
 

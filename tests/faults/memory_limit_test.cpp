@@ -22,7 +22,7 @@ uint64_t AddressSpace() {
   return 0;
 }
 
-// The body in a process that may map no more than `bytes` beside what is there.
+// Runs the body in a process that may map at most `bytes` more than it has mapped already.
 Outcome RunWithRoomFor(uint64_t bytes, const std::function<std::string()>& body) {
   Around around;
   around.before = [bytes] {
@@ -105,7 +105,7 @@ TEST_F(MemoryLimitTest, CompilingWritesAContextOrFailsWithAMessage) {
   EXPECT_TRUE(AreClose(RunModel(context_), expected_));
 }
 
-// Behind the convolution the numbers lie in blocks, and the sums want them row-major.
+// The convolution writes a blocked layout, and the sums need it row-major.
 std::string ReorderModel() {
   return OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[2, 3] x) => (float[1, 16, 12, 12] y) {

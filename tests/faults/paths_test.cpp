@@ -1,4 +1,4 @@
-// Names inside models, for contexts and external data alike: which lead to a file, and what is said of the others.
+// Names inside models, for contexts and external data alike: names that lead to a file, and messages about the others.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
@@ -21,7 +21,7 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// A folder `models` with one good pair of files, whose model can be made to name any other file.
+// A folder `models` with one good pair of files. A test can make the model name any other file.
 struct Subject {
   const char* name;
   const char* payload;                               // the good file
@@ -34,7 +34,7 @@ TempDir* g_dir = nullptr;
 std::string ContextNaming(const std::string& payload) {
   onnx::ModelProto model;
   model.ParseFromString(ReadFile(*g_dir / "models/m_ctx.onnx"));
-  // Without what binds it to its files, so that only the path decides.
+  // Removes the metadata that binds the model to its files, so that only the path decides.
   model.clear_metadata_props();
   for (auto& attribute : *model.mutable_graph()->mutable_node(0)->mutable_attribute()) {
     if (attribute.name() == "ep_cache_context") attribute.set_s(payload);
@@ -239,7 +239,7 @@ TEST(OutputPath, WhatCantBeWrittenIsSaidBeforeCompiling) {
   };
   EXPECT_THAT(compile((dir / "folder.onnx").string()), AllOf(StartsWith("INVALID_ARGUMENT"), HasSubstr("folder")));
   EXPECT_THAT(compile((dir / "no/such/m.onnx").string()), AllOf(StartsWith("INVALID_ARGUMENT"), HasSubstr("no/such")));
-  // What would be refused when it is read is not written.
+  // A name that reading would refuse is not written.
   for (const char* name : {"back\\slash.onnx", "c:model.onnx"}) {
     EXPECT_THAT(compile((dir / name).string()), AllOf(StartsWith("INVALID_ARGUMENT"), HasSubstr("read back")));
   }

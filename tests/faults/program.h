@@ -50,7 +50,7 @@ ProgramEnd RunWorker(std::vector<std::string> words, const std::map<std::string,
                      std::chrono::seconds limit = std::chrono::seconds(60));
 
 std::string ToText(const Numbers& numbers);
-// Of the first line of a worker's output; empty when that is no list of numbers.
+// Numbers in the first line of a worker's output; empty when that line is no list of numbers.
 Numbers NumbersFrom(const std::string& text);
 
 }  // namespace epiphyte::test

@@ -1,5 +1,5 @@
-// A plugin whose library finds no room in the address space: the reason that is given is that, and not that a library
-// is missing.
+// A plugin library that does not fit into the address space. The message gives the lack of memory as the reason, and
+// not a missing library.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

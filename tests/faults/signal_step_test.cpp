@@ -45,7 +45,7 @@ class SignalStepTest : public testing::Test {
       EXPECT_THAT(Leftovers(dir_ / "out"), IsEmpty()) << "signal " << signal << " at step " << step << ": " << end.err;
       check(step);
       if (end.code == 0) break;
-      // Before main the signal does what it does to every program, and nothing is staged then.
+      // Before main the signal has its default action, and nothing is staged then.
       const bool ended = end.code == 128 + signal || end.signal == signal;
       EXPECT_TRUE(ended) << "signal " << signal << " at step " << step << ": code " << end.code << ", signal "
                          << end.signal << ", " << end.err;
@@ -120,7 +120,7 @@ TEST_F(SignalStepTest, Run) {
       });
 }
 
-// As nohup starts a program.
+// SIGHUP is ignored from the start, as in a program that nohup starts.
 TEST_F(SignalStepTest, OneThatIsIgnoredFromTheStartStaysIgnored) {
   const ProgramEnd end = Program({"/bin/sh", "-c", "trap '' HUP; exec \"$@\"", "sh", EPIPHYTE_PROGRAM, "compile",
                                   new_model_.string(), "--ep", "cpu"},

@@ -21,17 +21,17 @@
 
 namespace epiphyte::test {
 
-// Where the clerks and their manifests are: beside the test programs.
+// Folder of the clerks and their manifests, beside the test programs.
 std::filesystem::path ClerkFolder();
 // The build tree's plugins and the clerks, nothing of the machine's.
 std::unique_ptr<core::Environment> ClerkEnvironment();
 
 // Relative paths of everything in a folder that is no folder, sorted.
 std::vector<std::string> FilesIn(const std::filesystem::path& folder);
-// Those files with what is in them: a folder's state, to be compared with a later one.
+// The same files with their contents: the state of a folder, to compare with a later one.
 std::map<std::string, std::string> ContentOf(const std::filesystem::path& folder);
 
-// What clerks with the option `ledger` did, a line each.
+// Events of clerks with the option `ledger`, one line each.
 class Ledger {
  public:
   explicit Ledger(std::filesystem::path file) : file_(std::move(file)) {}

@@ -1,10 +1,11 @@
-// Memory that ends right before a page that can't be touched: reading or writing past the end stops the process there
-// and then, at any optimisation and without a sanitizer.
+// Memory that ends right before an inaccessible page. Reading or writing past the end stops the process at once, at any
+// optimisation level and without a sanitizer.
 //
 //     std::shared_ptr<void> x = GuardedMemory(12);  // the 13th byte can't be read
 //
-// What lies around it on its own pages is watched: when the memory is released and a byte in front of it (or, with an
-// alignment, behind it) was changed, the process stops too. Without bytes the pointer is that of the forbidden page.
+// The remaining bytes on its own pages are checked when the memory is released. If a byte in front of it (or, with an
+// alignment, behind it) was changed, the process stops too. For 0 bytes the pointer is the start of the inaccessible
+// page.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A host whose graphs are the ABI's own structs, to be filled in as a test likes: the handle of a node, value,
-// attribute or graph is the address of what the host says of it.
+// A host with graphs made from the ABI's own structs. Tests may fill them in freely. The handle of a node, value,
+// attribute or graph is the address of its description.
 //
 //   InfoGraph g;
 //   EpNodeInfo& relu = g.Node("Relu", {&x}, {&y});
@@ -33,7 +33,7 @@ inline constexpr EpStatusApi kInfoStatusApi = {
     [](EpStatus* status) { delete reinterpret_cast<InfoStatus*>(status); },
 };
 
-// What a handle stands for; one whose struct_size is 0 can't be described.
+// Copies the description behind a handle. Describing a handle with struct_size 0 fails.
 template <typename Info, typename Handle>
 EpStatus* EP_CALL DescribeHandle(const Handle* handle, Info* info) {
   const auto* known = reinterpret_cast<const Info*>(handle);
@@ -64,7 +64,7 @@ inline const EpValueDef* ToHandle(const EpValueDefInfo& info) { return reinterpr
 inline const EpAttribute* ToHandle(const EpAttributeInfo& info) { return reinterpret_cast<const EpAttribute*>(&info); }
 inline const EpGraph* ToHandle(const EpGraphInfo& info) { return reinterpret_cast<const EpGraph*>(&info); }
 
-// Owns the structs, all of which have their sizes set, and the lists that they point to.
+// Owns the structs and the lists that they point to. The sizes of all structs are set.
 class InfoGraph {
  public:
   // A float tensor.
@@ -146,7 +146,7 @@ class InfoGraph {
 
   // A list that lives as long as the graph.
   const int64_t* Keep(std::vector<int64_t> list) { return numbers_.emplace_back(std::move(list)).data(); }
-  // Null entries are what is left out.
+  // Null entries stand for omitted ones.
   template <typename Handle, typename Info>
   const Handle* const* Handles(const std::vector<const Info*>& infos) {
     std::vector<const void*>& list = handles_.emplace_back();

@@ -18,7 +18,7 @@ inline constexpr EpServicesApi kLoneServices = {
     [](EpThreadPool*, uint32_t, EpGangBody body, void* user) { body(user, 0, 1); },
 };
 
-// A task that nobody cancels.
+// A task that is never cancelled.
 inline constexpr EpTaskApi kLoneTask = {
     sizeof(EpTaskApi),
     0,

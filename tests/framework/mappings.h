@@ -1,4 +1,4 @@
-// What of the file system this process has mapped.
+// Mappings of files in this process.
 #pragma once
 
 #include <filesystem>

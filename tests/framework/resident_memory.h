@@ -1,4 +1,4 @@
-// How much of this process's memory is in RAM now, for tests of what is given back.
+// Amount of this process's memory that is resident now, for tests of releasing memory.
 //
 //   const uint64_t before = ResidentBytes();
 //   weights.clear();
@@ -15,8 +15,8 @@
 
 namespace epiphyte::test {
 
-// Whether memory that is freed can go back to the system: AddressSanitizer keeps it for a while, and ThreadSanitizer
-// keeps what it knows of it.
+// Whether freed memory can go back to the system. AddressSanitizer keeps it for a while, and ThreadSanitizer keeps its
+// records about it.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define EPIPHYTE_FREED_MEMORY_STAYS 1

@@ -19,7 +19,7 @@ core::ValuePtr Bools(std::vector<int64_t> dims, std::vector<bool> values);
 std::vector<float> FloatsOf(const core::Value& value);
 std::vector<int64_t> Int64sOf(const core::Value& value);
 
-// One thread, the named providers.
+// Options for one thread and the named providers.
 core::SessionOptions OptionsFor(std::vector<std::string> providers);
 
 // The status name and message that `body` fails with, "OK" if it doesn't.

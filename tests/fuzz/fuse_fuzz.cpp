@@ -1,5 +1,5 @@
-// The kit's recognisers on graphs that are almost what exporters write out: whatever they make is a graph again, in an
-// order in which it can run, with the inputs and outputs that it had.
+// The kit's recognisers on graphs that are almost what exporters write. The result is always a valid graph in an order
+// that can run, with the same inputs and outputs.
 #include <cstdio>
 #include <cstdlib>
 #include <functional>

@@ -1,4 +1,4 @@
-// What a fuzz target gives to the replay program besides libFuzzer's entry point.
+// Functions that a fuzz target gives to the replay program besides libFuzzer's entry point.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// Hosts' graphs: whatever a host says of its nodes, values and constants, Import gives a graph or an Error, and what
-// passes Check can be edited, written and read again. The bytes say what the host says; lists are as long as they
-// claim, or not there.
+// Graphs from a host: for any nodes, values and constants Import gives a graph or an Error. A graph that passes Check
+// can be edited, written and read again. The fuzzer's bytes choose the host's answers. Lists are as long as their
+// counts, or null.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -56,7 +56,7 @@ class HostileGraph : public InfoGraph {
   }
 
  private:
-  // A list may be missing, however long it is said to be.
+  // A list may be null with any count.
   template <typename T>
   void Spoil(const T** list, uint64_t* count) {
     if (!choices_.Rarely()) return;
@@ -146,7 +146,7 @@ class HostileGraph : public InfoGraph {
     return some;
   }
   std::vector<const EpValueDefInfo*> KnownValues() { return Some(known_); }
-  // Values that nobody made so far, which are made from now on.
+  // Returns values without a producer, and marks them as produced.
   std::vector<const EpValueDefInfo*> NewValues() {
     std::vector<const EpValueDefInfo*> made;
     for (uint64_t i = choices_.Below(3); i > 0 && !unmade_.empty(); --i) {
@@ -261,7 +261,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 }
 
 std::vector<std::string> SeedInputs() {
-  // Nothing rare: every byte says what is said most often.
+  // Seeds take the most frequent choice at every byte and no rare one.
   std::vector<std::string> seeds;
   std::mt19937 random(20261122);
   for (int seed = 0; seed < 6; ++seed) {

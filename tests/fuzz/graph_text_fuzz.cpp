@@ -1,5 +1,5 @@
-// Graphs as text: any bytes are a graph that has passed Check or an Error of one line; and what is read is the same
-// when it is written and read again.
+// Graphs as text: any bytes give either a graph that passes Check or an Error of one line. A graph that was read stays
+// the same when it is written and read again.
 #include <cstdio>
 #include <cstdlib>
 

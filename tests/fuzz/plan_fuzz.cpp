@@ -1,8 +1,8 @@
-// Plans of the CPU plugin with digests that fit: whatever a context says, it is loaded and run, or refused. Its bytes,
-// inputs and outputs lie before pages that nobody may touch.
+// Plans of the CPU plugin with correct digests: any context is either loaded and run, or refused. Its bytes, inputs and
+// outputs lie before inaccessible guard pages.
 //
-// Seeds are the models of plan/models, compiled when the target starts: kernels, fusions and packed weights are then
-// those of the machine. Mutations change what the plan says (plan/plan_mutation.h) and seal it again.
+// Seeds are the models of plan/models, compiled when the target starts. Kernels, fusions and packed weights are thus
+// those of the machine. Mutations change the contents of the plan (plan/plan_mutation.h) and seal it again.
 #include <algorithm>
 #include <cstring>
 #include <filesystem>

@@ -1,6 +1,6 @@
-// QDQ units of graphs that nobody would write: every node is in one unit, groups are disjoint and no path leaves one
-// and comes back, whatever operators, types, scales and readers there are; and with DequantizeLinear nodes of their
-// own, operators lose no unit.
+// QDQ units of unusual graphs. Every node is in one unit, groups are disjoint, and no path leaves a group and comes
+// back, for all operators, types, scales and readers. If each operator gets DequantizeLinear nodes of its own, it still
+// keeps its unit.
 #include <algorithm>
 #include <cstdlib>
 #include <set>
@@ -58,7 +58,7 @@ std::set<std::string> Targets(const ir::Editor& editor, const qdq::Units& found)
 
 void TryOptions(ir::Graph graph, const qdq::Options& options) {
   std::set<std::string> before;
-  ir::Editor(graph).Finish();  // what nobody needs would be gone afterwards, too
+  ir::Editor(graph).Finish();  // otherwise Finish would later remove unused nodes, too
   {
     const ir::Editor editor(graph);
     qdq::Units found;
@@ -152,7 +152,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     TryOptions(graph, {.working_clamps = false, .float_products = true, .weight_only_products = true});
     TryOptions(graph, {.narrowest_bits = 2, .widest_bits = 8, .dequantized_outputs = true, .exact_bias_scale = true});
   } catch (const epiphyte::kit::Error& error) {
-    // What isn't a graph, and attributes of types that their operators don't have.
+    // Two kinds of input: bytes that are no graph, and attributes with types that their operators don't have.
     Expect(error.code() == EP_STATUS_INVALID_GRAPH);
   }
   return 0;

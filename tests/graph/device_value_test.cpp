@@ -1,4 +1,4 @@
-// Tensors in a device's memory: they tell where they are, and nobody reads them as if they were the host's.
+// Tensors in a device's memory: they report their device, and no reader treats them as host tensors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

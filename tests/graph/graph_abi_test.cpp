@@ -1,4 +1,4 @@
-// What plugins see of a graph.
+// The view of a graph that plugins get.
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"

@@ -1,4 +1,4 @@
-// Building graphs: what is accepted, and what breaks the rules of the IR.
+// Building graphs: accepted graphs, and graphs that break the rules of the IR.
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"

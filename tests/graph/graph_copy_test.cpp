@@ -57,7 +57,7 @@ TEST(GraphClone, KeepsTheDefaultValuesOfInputs) {
   EXPECT_EQ(twin.ResolvedConstant(), nullptr);
   EXPECT_EQ(twin.type()->ToString(), "tensor(float)[1]");
   EXPECT_EQ(copy->inputs()[0]->default_value(), nullptr);
-  // Whoever takes a part of the graph gets it as an input like any other.
+  // The extracted part of the graph gets it as an input like any other.
   Graph::Boundary boundary;
   Node* const nodes[] = {copy->nodes()[0].get()};
   const auto part = copy->Extract(nodes, "part", &boundary);
@@ -154,7 +154,7 @@ TEST(GraphExtract, KeepsWhereExternalDataCameFrom) {
 
 // --- Detach gives what Extract gives, and leaves the rest intact
 
-// Nodes with up to three inputs among recent values and constants; some are Ifs whose body reads two of them.
+// Nodes with up to three inputs among recent values and constants. Some are Ifs with a body that reads two of them.
 std::unique_ptr<Graph> RandomGraph(std::mt19937& random) {
   auto graph = ParseGraph(R"(
     in    x: float[2]

@@ -1,4 +1,4 @@
-// What a run may use of memory: a value is counted as a whole or not at all.
+// Memory limit of a run: a value is counted as a whole or not at all.
 #include "core/graph/run_state.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ using testing::HasSubstr;
 
 constexpr std::array<int64_t, 1> kNoElements = {0};
 
-// What one tensor takes besides its data.
+// Bytes that one tensor takes besides its data.
 uint64_t Overhead() {
   RunState run;
   run.TakeTensor(0);

@@ -1,5 +1,5 @@
-// An environment that knows the plugins of this build, those in the folders of `options`, and no others, whatever is
-// installed on the machine.
+// An environment with the plugins of this build and those in the folders of `options`. Plugins installed on the machine
+// are not in it.
 #pragma once
 
 #include <epiphyte/environment.hpp>

@@ -1,4 +1,4 @@
-// `--cache` and `epiphyte cache`: a cache that several processes share, and what is left of it when one is killed.
+// `--cache` and `epiphyte cache`: a cache that several processes share, and its state when one of them is killed.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>
@@ -68,7 +68,7 @@ class CacheCli : public ::testing::Test {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
 
-  // What is in the cache and belongs to no entry.
+  // Files in the cache that belong to no entry.
   std::vector<std::string> Leftovers() const {
     std::vector<std::string> names;
     for (const auto& item : fs::recursive_directory_iterator(folder_ / "cache")) {
@@ -149,7 +149,7 @@ TEST_F(CacheCli, AFolderThatOthersCanWriteIsReportedAndNotUsed) {
   EXPECT_EQ(Run({"cache", "verify", "--cache", "cache"}).code, 0);
 }
 
-// With digests that fit, in a folder that is right, but put there by nobody who has the secret.
+// The digests and the folder are right, but the writer of the entry did not have the secret.
 TEST_F(CacheCli, AnEntryOfAnotherCacheIsReportedAndCompiledAgain) {
   RunIsCached();
   const fs::path entry = folder_.path() / Entries()[0]["folder"].get<std::string>();
@@ -197,7 +197,7 @@ TEST_F(CacheCli, HelpNamesNoCommandThatDoesNotExist) {
   }
 }
 
-// A cache of another user, as root, or one whose owner has no right to it.
+// As root: a cache of another user. As a user: a cache that its owner has no access right to.
 TEST_F(CacheCli, ACacheThatThisUserMayNotUseSaysWhyAndWhatToDo) {
   fs::create_directory(folder_ / "cache");
   fs::permissions(folder_.path(), fs::perms{0755});

@@ -1,4 +1,4 @@
-// The command line: what it says when it is used wrongly.
+// Messages of the command line about wrong usage.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -206,7 +206,7 @@ TEST_F(CommandLineWithModel, AReportOfWhatFailedIsTheOnlyDocument) {
   EXPECT_TRUE(Json::parse(verify.out, nullptr, false).contains("problems")) << verify.out;
 }
 
-// --- what is documented, and checked at once
+// --- documentation that is checked against the program
 
 TEST(CommandLine, HelpNamesTheVariables) {
   const std::string help = RunEpiphyte({"--help"}).out;

@@ -1,5 +1,5 @@
-// What users of ONNX Runtime complained about that only shows in whole programs. Complaints that other tests hold
-// already are not repeated; those about messages and formats are in tests/context/complaints_test.cpp.
+// Complaints of ONNX Runtime users that show only in whole programs. Complaints that other tests cover are not
+// repeated. Complaints about messages and formats are in tests/context/complaints_test.cpp.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -52,8 +52,7 @@ TEST_F(ProgramComplaint, EveryCommandWithASessionObeysTheSameOptions) {
   EXPECT_THAT(Names("models"), ElementsAre("bench_ctx.onnx", "mask.onnx", "run_ctx.onnx"));
 }
 
-// microsoft/onnxruntime#22131: loading fails and does not say of which file; and nothing else can be learned of the
-// model.
+// microsoft/onnxruntime#22131: loading fails without naming the file, and nothing else can be learned about the model.
 TEST_F(ProgramComplaint, AModelWhosePayloadIsGoneSaysSoAndCanStillBeInspected) {
   ASSERT_EQ(Run({"compile", Model("mask.onnx"), "--ep", "cpu"}).code, 0);
   fs::remove(Model("mask_cpu.bin"));

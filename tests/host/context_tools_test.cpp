@@ -1,4 +1,4 @@
-// inspect --check, verify and merge: what they print, and the exit codes that scripts depend on.
+// inspect --check, verify and merge: their output, and the exit codes that scripts depend on.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// Bindings: what is bound is read and written where it is, in the memory of devices and in the host's.
+// Bindings: bound values are read and written in-place, in device memory and in host memory.
 #include <algorithm>
 #include <functional>
 #include <thread>
@@ -59,7 +59,7 @@ TEST_F(DeviceBinding, AnOutputGoesToAnyMemoryOfTheSession) {
 }
 
 TEST_F(DeviceBinding, AHostKernelsOutputGoesThereToo) {
-  // Abs is none of the device's.
+  // The device does not support Abs.
   const Session session = Open(test::ChainModel({"Neg", "Abs"}), OnDevice());
   IoBinding binding(session);
   binding.BindInput("x", Floats({-1, 2}, {2}));
@@ -190,7 +190,8 @@ TEST_F(DeviceBinding, AnOutputOfAnotherTypeOrShapeIsRefused) {
 }
 
 TEST_F(DeviceBinding, AnOutputMayBeBoundToAnInput) {
-  // Of Add each element of the result needs that element alone, of MatMul it needs others that would be gone.
+  // An element of Add's result needs only the same element of the input. MatMul needs others, which would be
+  // overwritten.
   for (const ProviderOptions& options : {ProviderOptions{}, ProviderOptions{{"aliases", "1"}}}) {
     for (const std::string provider : {"test_device", "cpu"}) {
       const bool on_device = provider == "test_device";
@@ -255,7 +256,7 @@ TEST_F(DeviceBinding, OutputsThatShareMemoryAreRefused) {
 }
 
 TEST_F(DeviceBinding, TheCpuWritesABoundTensorWhereItIs) {
-  // The first output is there before the second fails: nobody copies an output of a run that failed.
+  // The first output is ready before the second fails. The outputs of a failed run are not copied.
   const Session session = Open(test::FailingModel(), SessionOptions().AddProvider("cpu"));
   std::vector<float> y = {-1, -1};
   IoBinding binding(session);

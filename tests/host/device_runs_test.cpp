@@ -1,4 +1,4 @@
-// Runs on devices that nobody waits for, through the public API.
+// Asynchronous runs on devices, through the public API.
 #include <atomic>
 #include <chrono>
 #include <functional>

@@ -37,13 +37,13 @@ inline Value Counting(const Shape& shape) {
   return value;
 }
 
-// Of a tensor anywhere.
+// Numbers of a tensor in any memory.
 inline std::vector<float> Read(const Value& value) {
   const Value here = value.ToHost();
   return {here.Data<float>().begin(), here.Data<float>().end()};
 }
 
-// What `call` throws: one line.
+// The Error that `call` throws; its message is one line.
 template <typename Call>
 Error ErrorOf(Call&& call) {
   try {
@@ -68,7 +68,7 @@ class DeviceValues : public ::testing::Test {
     EXPECT_EQ(Live(), live_before_) << "buffers, streams and states that nobody released";
   }
 
-  // Where the test device and its manifests are.
+  // Folder of the test device and its manifests.
   static std::filesystem::path Folder() { return std::filesystem::path(EPIPHYTE_TEST_DEVICE).parent_path(); }
   Session Open(const std::string& model, const SessionOptions& options) {
     return Session(*environment_, std::as_bytes(std::span(model)), options);

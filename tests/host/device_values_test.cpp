@@ -20,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// Elements of a tensor that has a buffer of its own, whatever pools do with small ones.
+// Number of elements of a tensor that is large enough for a buffer of its own, outside the pools for small ones.
 constexpr int64_t kLarge = 1 << 19;
 
 TEST_F(DeviceValues, ASessionTellsTheMemoriesOfItsDevices) {

@@ -104,7 +104,7 @@ TEST_F(Doctor, SaysWhichPluginEndedItsProcessAndWhere) {
     EXPECT_THAT(plugin["hint"].get<std::string>(), Not(IsEmpty()));
     EXPECT_THAT(result.err, HasSubstr(std::string(expected.plugin) + " (InitFailed)"));
   }
-  // What they do says nothing about the others.
+  // The misbehaving plugins do not affect the report on the others.
   for (const char* name : {"fine_devices", "cpu"}) {
     EXPECT_EQ(Find(report, name)["state"], "Loaded") << Find(report, name)["message"];
     EXPECT_FALSE(Find(report, name).contains("probe"));
@@ -251,7 +251,7 @@ TEST_F(Doctor, TellsEverythingAboutThePluginsThatAreNamed) {
   EXPECT_THAT(unknown.err, HasSubstr("no plugin named 'cpuu' is installed; did you mean 'cpu'?"));
 }
 
-// What the program prints to a terminal with so many columns.
+// Output of the program on a terminal with that many columns.
 std::string OnTerminal(const std::vector<std::string>& arguments, unsigned short columns,
                        const std::map<std::string, std::string>& environment) {
   winsize size = {};

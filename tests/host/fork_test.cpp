@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 
 std::span<const std::byte> Bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
 
-// What `body` returns in a forked child, or what became of the child.
+// The result of `body` in a forked child, or a text about how the child ended.
 std::string InChild(const std::function<std::string()>& body) {
   int ends[2];
   if (pipe(ends) != 0) return "no pipe";

@@ -1,4 +1,5 @@
-// epiphyte new-plugin: what it writes and what it refuses. That the folder builds and passes is a test of plugin_api's.
+// epiphyte new-plugin: the files that it writes, and refusals. A test of plugin_api checks that the folder builds and
+// passes.
 #include <gmock/gmock.h>
 
 #include <algorithm>

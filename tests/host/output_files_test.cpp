@@ -1,5 +1,5 @@
 // Files that the command line writes: --outputs, --save-inputs, --profile, --svg, --output. Each appears whole or not
-// at all; what is no regular file is refused at once.
+// at all. A target that is no regular file is refused at once.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 

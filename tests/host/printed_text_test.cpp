@@ -1,4 +1,5 @@
-// What people see: names that would steer a terminal, text that would fill pages, messages that name the wrong means.
+// Text for people: names with terminal control sequences, text that would fill pages, and messages that name the wrong
+// remedy.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -126,7 +127,7 @@ TEST_F(PrintedText, AnInputWithoutATypeIsNamed) {
                 AllOf(HasSubstr("type of input 'pixels' is unknown"), HasSubstr("export the model")));
   }
   EXPECT_THAT(ErrorOf([&] { LoadValue(folder_ / "in/input_0.pb", TypeInfo()); }), HasSubstr("input_0.pb"));
-  // A tensor that is written says itself what it is.
+  // A written tensor carries its own type.
   const float numbers[] = {1, 2};
   SaveValue(folder_ / "v.pb", Value::Copy<float>(numbers, {2}), TypeInfo(), "v");
   EXPECT_EQ(LoadValue(folder_ / "v.pb", TypeInfo::Tensor(ElementType::kFloat)).Data<float>()[1], 2);

@@ -1,4 +1,4 @@
-// Runs with options: cancelled, named, and such that nobody waits for.
+// Runs with options: cancelled, named and asynchronous ones.
 #include <gmock/gmock.h>
 
 #include <atomic>

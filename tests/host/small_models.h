@@ -21,22 +21,22 @@ std::string ChainModel(const std::vector<std::string>& operators);
 std::string IfModel();
 // y is `x`, an int64[1], with 1 added `trips` times, by a Loop.
 std::string CountingModel();
-// present = TensorScatter(past, update, at): writes float[1,2,1,4] into a float[1,2,N,4] at place `at`, int64[1], of the
-// second last axis, as decoders keep keys and values. `attends`: and y = weights · present, float[1,2,1,4] from weights
-// of float[1,2,1,N].
+// present = TensorScatter(past, update, at): writes float[1,2,1,4] into a float[1,2,N,4] at place `at`, int64[1], of
+// the second last axis, as decoders keep keys and values. `attends`: and y = weights · present, float[1,2,1,4] from
+// weights of float[1,2,1,N].
 std::string CacheModel(bool attends = false);
 // y = x · x on float[2,2].
 std::string SquareModel();
 // y = x + x on float[2], and then z, the element of y at place `at`, int64[1], which may be none.
 std::string FailingModel();
-// An operator that nobody has.
+// A model with an operator that no provider has.
 std::string UnknownOperatorModel();
-// An embedded EPContext node of source "Nobody" with the payload "bytes of a context".
+// A model with an embedded EPContext node. Its source is "Nobody" and its payload is "bytes of a context".
 std::string ForeignContextModel();
 
 // y = Relu(x) on float[2]: graph, input, output and node are all called so, the output with "_out" behind.
 std::string NamedModel(const std::string& name);
-// The same on an input 'pixels' without a type.
+// A model like NamedModel, with an input 'pixels' without a type.
 std::string UntypedModel();
 // y = x + w on float[2], with w = [1, 2] an initializer that is an input, too.
 std::string OverridableModel();

@@ -1,4 +1,4 @@
-// --time-limit: a command ends in time, whatever the file that it is given asks for.
+// --time-limit: a command ends in time for any input file.
 #include <gmock/gmock.h>
 #include <onnx/onnx_pb.h>
 

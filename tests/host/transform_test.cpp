@@ -398,7 +398,7 @@ TEST_F(TransformTest, WhatItThrowsIsTheSessionsError) {
   EXPECT_THAT(ErrorOf(test::ChainModel({"Relu"}), [](GraphEditor&) { throw 7; }), HasSubstr("'acme.Test'"));
 }
 
-// Each is refused where it is done, with the graph as it was.
+// Each edit is refused at once and leaves the graph unchanged.
 TEST_F(TransformTest, EditsThatCannotBeAreRefused) {
   const auto refused = [](const std::function<void()>& edit) {
     try {

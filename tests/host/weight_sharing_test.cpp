@@ -30,7 +30,7 @@ class WeightSharing : public ::testing::Test {
     return names;
   }
 
-  // What the model gives for one input, in a session that shares what it loads.
+  // Output of the model for one input, in a session that shares its weights.
   std::vector<float> Output(const std::string& model) const {
     EnvironmentOptions plugins;
     plugins.plugin_folders = {EPIPHYTE_PLUGIN_FOLDER};

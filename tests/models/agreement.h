@@ -1,9 +1,10 @@
 // Outputs of generated models agree with those of ONNX Runtime 1.30, whichever way the model gets into a session.
 //
-// tests/models/expected/<model> holds ONNX Runtime's, made by epiphyte_ort_bench --outputs --thin: whole as
-// output_<N>.pb, or as thinned_<N>.pb a part of the elements of a large one (value_files.h). A variant whose values are
-// those of another, or the model's, has them. (Of 4-bit weights behind DequantizeLinear ONNX Runtime rounds the rows to
-// 8 bits, of MatMulNBits it doesn't: both have the latter's.)
+// tests/models/expected/<model> holds ONNX Runtime's outputs, made by epiphyte_ort_bench --outputs --thin. A small
+// output is whole, as output_<N>.pb; a large one has a part of the elements, as thinned_<N>.pb (value_files.h). A
+// variant that computes the values of another variant, or of the model, shares those outputs. (With 4-bit weights
+// behind DequantizeLinear ONNX Runtime rounds the rows to 8 bits; with MatMulNBits it doesn't. Both variants have the
+// outputs of MatMulNBits.)
 #pragma once
 
 #include <gtest/gtest.h>

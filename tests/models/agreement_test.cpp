@@ -1,4 +1,4 @@
-// Those of the generated models that take no second; the others are in long/.
+// Agreement of the generated models that take less than a second; the others are in long/.
 
 #include "tests/models/agreement.h"
 

@@ -35,7 +35,7 @@ struct LlamaModels {
   onnx::ModelProto decode;
 };
 LlamaModels BuildLlama(const std::filesystem::path& weights_path);
-// One of them with its weights inside.
+// One of the two Llama models with its weights inside the file.
 onnx::ModelProto BuildLlamaWhole(bool decode);
 
 }  // namespace epiphyte::test

@@ -1,4 +1,4 @@
-// Callers of one session beside each other get what a caller who is alone gets, whoever helps whom.
+// Concurrent callers of one session get the results of a single caller, whichever threads do the work.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// What follows a detector's backbone: choose candidates, decode boxes against anchors, NonMaxSuppression, then the best
-// detections. How many there are is known only at run time.
+// The part of a detector behind its backbone: choose candidates, decode boxes against anchors, NonMaxSuppression, then
+// the best detections. The number of detections is known only at run time.
 
 #include "tests/models/architectures.h"
 #include "tests/models/builder.h"

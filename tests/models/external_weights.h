@@ -31,7 +31,7 @@ class ExternalWeights {
 
   // The tensor's place in the file; it is written when its name is new.
   Range Add(const std::string& tensor_name, uint64_t element_count, float deviation, float mean);
-  // The same of a tensor whose bytes are there; under a name that is known they must be those of before. Throws
+  // Variant for a tensor with bytes in memory. For a name that was added before, the bytes must be the same. Throws
   // std::logic_error when they aren't.
   Range Add(const std::string& tensor_name, std::string_view bytes);
   // Says in the tensor that its elements are there.

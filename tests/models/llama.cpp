@@ -22,7 +22,7 @@ constexpr int64_t kVocabulary = 16000;
 constexpr int64_t kPromptLength = 64;
 constexpr float kMasked = -3.4028235e38f;
 
-// What every layer needs and is computed once.
+// Values that every layer needs and that are computed once.
 struct Positions {
   std::string cos, sin;  // [1, 1, sequence, head]
   std::string mask;      // [sequence, past + sequence]: 0 or the most negative float

@@ -12,7 +12,7 @@ namespace epiphyte::test {
 
 // <folder>/<name>.onnx
 std::filesystem::path ModelPath(std::string_view name, const std::filesystem::path& folder);
-// Of this process alone, so that two generators never write to the same file.
+// A path for this process alone, so that two generators never write to the same file.
 std::filesystem::path TemporaryPath(const std::filesystem::path& path);
 // The file is a model of this version of the generator; `variant` as it was stamped (builder.h).
 bool IsCurrent(const std::filesystem::path& path, const std::string& variant = "");

@@ -23,8 +23,8 @@ std::span<const std::string_view> ModelNames();
 // std::runtime_error when a file can't be written.
 std::filesystem::path WriteModel(std::string_view name, const std::filesystem::path& folder);
 
-// Where tests share models, below a build tree: the large ones are made once for all tests. Of a build tree that is
-// somebody else's it is `own`, where each test makes its own.
+// The folder below a build tree in which tests share models, so that the large ones are made once for all tests. For a
+// build tree of another user it is `own`, in which each test makes its own models.
 std::filesystem::path SharedModels(const std::filesystem::path& build_tree, const std::filesystem::path& own);
 
 }  // namespace epiphyte::test

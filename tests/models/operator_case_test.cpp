@@ -27,7 +27,8 @@ const OperatorCase& CaseOf(const std::vector<OperatorCase>& cases, std::string_v
   throw std::invalid_argument("no case " + std::string(name));
 }
 
-// What the checker says of nodes, and whether types fit; outputs have no shapes, which it would want of a whole model.
+// Checks nodes by the ONNX checker, and types by inference. A check of the whole model would want shapes of outputs,
+// which these models lack.
 void Check(onnx::ModelProto model) {
   onnx::checker::CheckerContext context;
   context.set_ir_version(static_cast<int>(model.ir_version()));

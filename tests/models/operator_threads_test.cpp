@@ -1,4 +1,4 @@
-// What operators give with two threads beside what they give with one: how work is cut mustn't show.
+// Operators give the same results with one thread and with two: the way that work is divided mustn't show.
 
 #include <gtest/gtest.h>
 

@@ -16,7 +16,7 @@ std::string Dense(GraphBuilder& graph, const std::string& x, const std::string& 
 // Over the last axis, of `size` elements.
 std::string LayerNorm(GraphBuilder& graph, const std::string& x, const std::string& name, int64_t size, float epsilon);
 
-// By Erf.
+// Gelu by Erf.
 std::string Gelu(GraphBuilder& graph, const std::string& x);
 
 // Dimension `axis` of x as one element of rank 1: Shape, Gather, Unsqueeze.

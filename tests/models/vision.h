@@ -15,12 +15,12 @@ struct ConvShape {
   int64_t stride = 1;
   int64_t padding = 0;
   int64_t groups = 1;
-  // Of the kernel along a row and what is added at its ends; 0: square, padded alike.
+  // Kernel size along a row, and the padding at either end of the row; 0: square kernel with equal padding.
   int64_t kernel_width = 0;
   int64_t padding_width = 0;
 };
 
-// A convolution whose weights are `<name>.weight` and, with `bias`, `<name>.bias`.
+// A convolution with weights `<name>.weight` and, with `bias`, bias `<name>.bias`.
 std::string Conv(GraphBuilder& graph, const std::string& x, const std::string& name, const ConvShape& shape, bool bias);
 
 // Inference-time batch normalisation over `channels`; `gain` is the mean of its scale.

@@ -1,6 +1,6 @@
 // A voice-activity network as exporters of scripted models write it: one If on the sampling rate with a whole network
-// in each branch, further ones in it, an LSTM whose state comes in and goes out, and weights of the outer graph that
-// are sliced and concatenated where they are used. Any batch, any number of samples.
+// in each branch, and further Ifs inside. The state of an LSTM is an input and an output. Weights of the outer graph
+// are sliced and concatenated in the branches that use them. Any batch, any number of samples.
 
 #include "tests/models/architectures.h"
 #include "tests/models/builder.h"
@@ -12,12 +12,12 @@ constexpr auto kFloat = onnx::TensorProto::FLOAT;
 constexpr int64_t kHidden = 64;
 constexpr int64_t kLayers = 2;
 
-// What one branch reads of the outer graph.
+// Values of the outer graph that one branch reads.
 struct Outer {
   std::string audio;
   std::string h;
   std::string c;
-  // Of an LSTM layer, with the gates as PyTorch has them: i f g o.
+  // Weights of an LSTM layer, with the gates in PyTorch's order: i f g o.
   std::string input_weights[kLayers];
   std::string recurrent_weights[kLayers];
   std::string input_biases[kLayers];

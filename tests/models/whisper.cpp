@@ -112,7 +112,7 @@ class Whisper {
     return LayerNorm(graph_, x, name, kHidden, kEpsilon);
   }
 
-  // The row of the next position, whose number is how many there are.
+  // The row of the next position. Its index is the number of past positions.
   std::string Position(const std::string& past) {
     const std::string begin = SizeOf(graph_, past, 2);
     const std::string end = graph_.Node("Add", {begin, graph_.IntsConstant({1})});

@@ -1,5 +1,5 @@
-// Every model of ONNX's backend test data: read, written, read again, and held against libonnx. The tests count, so
-// that an empty folder can't pass.
+// Every model of ONNX's backend test data is read, written, read again, and compared with libonnx. The tests count the
+// models, so that an empty folder can't pass.
 #include <filesystem>
 
 #include "core/onnx/inference.h"
@@ -61,7 +61,7 @@ TEST(BackendModels, RoundTrip) {
   RecordProperty("models", static_cast<int>(equal));
 }
 
-// Where libonnx infers something, we infer no less.
+// If libonnx infers a type or shape, the core infers at least as much.
 TEST(BackendModels, TypesAreAtLeastThoseOfLibonnx) {
   size_t compared = 0;
   for (const auto& file : ModelFiles()) {

@@ -1,4 +1,4 @@
-// Types and shapes: libonnx's inference through the IR, the overlay beyond it, and what is known of shapes as data.
+// Types and shapes: libonnx's inference through the IR, the overlay beyond it, and shapes known as data.
 #include "core/onnx/inference.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Entries behind a written model: what protobuf reads as metadata, and what is found again at the end.
+// Entries appended to a written model: protobuf reads them as metadata, and the core finds them again at the end.
 #include "core/onnx/metadata_entry.h"
 
 #include "tests/framework/onnx_text.h"

@@ -1,4 +1,4 @@
-// What the reader makes of well-formed models.
+// Reading of well-formed models.
 #include "core/onnx/model_reader.h"
 
 #include <gmock/gmock.h>

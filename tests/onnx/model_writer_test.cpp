@@ -1,4 +1,4 @@
-// What the writer gives is what protobuf and libonnx's checker read, and what the reader reads back.
+// Written models: protobuf and libonnx's checker read them, and the reader reads back the same model.
 #include "core/onnx/model_writer.h"
 
 #include "tests/framework/temp_dir.h"

@@ -1,5 +1,5 @@
-// Models for the tests, made with protobuf itself, so that the core's own reader and writer are held against it. The
-// one place of the tests that includes libonnx, whose headers want two macros.
+// Models for the tests, made with protobuf itself, so that the core's own reader and writer are checked against it. No
+// other test file includes libonnx, because its headers need two macros.
 #pragma once
 
 #ifndef ONNX_NAMESPACE
@@ -139,7 +139,7 @@ inline ProtoModel ReluModel(int64_t opset = 17) {
   return model;
 }
 
-// Expects core::Error of that code whose message has all the given parts, on one line.
+// Expects core::Error with that code. Its message must be one line and contain all the given parts.
 inline void ExpectError(const std::function<void()>& action, core::StatusCode code,
                         const std::vector<std::string>& parts) {
   try {

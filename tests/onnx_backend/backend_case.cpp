@@ -55,7 +55,7 @@ core::SessionOptions MakeOptions(const BackendRunOptions& options) {
   return session_options;
 }
 
-// The same value in memory whose end is guarded, so that a kernel that reads past it stops the case.
+// The same value in guarded memory: a kernel that reads past its end stops the case.
 core::ValuePtr Guarded(core::ValuePtr value) {
   if (!value || !value->IsTensor() || value->type() == core::DataType::kString) return value;
   std::shared_ptr<void> memory = GuardedMemory(value->byte_size());
@@ -71,11 +71,13 @@ std::vector<core::ValuePtr> ReadInputs(const core::Session& session, const fs::p
                files.size(), session.inputs().size());
   }
   std::vector<core::ValuePtr> inputs(session.inputs().size());
-  for (size_t i = 0; i < files.size(); ++i) inputs[i] = Guarded(conformance::ReadCaseValue(files[i], *session.inputs()[i].type));
+  for (size_t i = 0; i < files.size(); ++i)
+    inputs[i] = Guarded(conformance::ReadCaseValue(files[i], *session.inputs()[i].type));
   return inputs;
 }
 
-std::string RunDataSet(core::Session& session, const fs::path& set, const conformance::Tolerance& tolerance, bool random) {
+std::string RunDataSet(core::Session& session, const fs::path& set, const conformance::Tolerance& tolerance,
+                       bool random) {
   const std::vector<fs::path> expected_files = NumberedFiles(set, "output_");
   const std::vector<core::ValuePtr> inputs = ReadInputs(session, set);
   const std::vector<core::ValuePtr> outputs = session.Run(inputs);
@@ -90,7 +92,8 @@ std::string RunDataSet(core::Session& session, const fs::path& set, const confor
     if (!random) {
       difference = conformance::CompareValues(*outputs[i], *expected, tolerance).difference;
     } else if (conformance::DescribeValue(*outputs[i]) != conformance::DescribeValue(*expected)) {
-      difference = fmt::format("is {}, expected {}", conformance::DescribeValue(*outputs[i]), conformance::DescribeValue(*expected));
+      difference = fmt::format("is {}, expected {}", conformance::DescribeValue(*outputs[i]),
+                               conformance::DescribeValue(*expected));
     }
     if (!difference.empty()) return fmt::format("{}: output '{}' {}", set.filename().string(), spec.name, difference);
   }
@@ -125,8 +128,8 @@ fs::path CorrectedModel(const BackendCase& test, onnx::ModelProto& model, const 
   return temp.Write("corrected.onnx", model.SerializeAsString());
 }
 
-// The first node that none of the listed providers has, and why; "" when they have all. Nodes without any, because
-// everything was computed before, count as somebody else's.
+// The first node that none of the listed providers has, and the reason; "" when they have all nodes. If everything was
+// computed before the run and no node is left, the model counts as unclaimed.
 std::string FindUnclaimed(const core::Placement& placement, const std::vector<std::string>& providers) {
   for (const core::NodePlacement& node : placement.nodes) {
     if (std::find(providers.begin(), providers.end(), node.provider) != providers.end()) continue;

@@ -28,10 +28,10 @@ std::vector<BackendCase> FindBackendCases(const std::filesystem::path& root);
 struct BackendRunOptions {
   std::vector<std::string> providers;  // in order of priority; empty: the catalog's order
   std::map<std::string, std::map<std::string, std::string>> provider_options;  // by provider, then by key
-  bool via_context = false;            // compile to a context model first and run that
-  bool embed_context = false;          // its payloads in the model, not in a file beside it
-  bool claimed_only = false;           // see kNotClaimed
-  int runs = 1;                        // of each data set in one session
+  bool via_context = false;    // compile to a context model first and run that
+  bool embed_context = false;  // its payloads in the model, not in a file beside it
+  bool claimed_only = false;   // see kNotClaimed
+  int runs = 1;                // of each data set in one session
   conformance::Tolerance tolerance{.relative = 1e-3, .absolute = 1e-5};
 };
 
@@ -39,7 +39,7 @@ struct BackendRunOptions {
 // those that were listed: behind it stands which one, and why. Such a case isn't run.
 inline constexpr std::string_view kNotClaimed = "not claimed: ";
 
-// Of what it computes only types and shapes are the same each time.
+// Whether only the types and shapes of the model's outputs are the same each time.
 bool DrawsRandomNumbers(const onnx::ModelProto& model);
 
 // "" when every data set gives the expected outputs; else one line that says why not. Outputs of operators that draw

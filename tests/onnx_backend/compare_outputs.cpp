@@ -1,10 +1,10 @@
 // epiphyte_compare_outputs ACTUAL EXPECTED [--rtol R] [--atol A] [--top1 | --rms]
 //
-// Compares output_<N>.pb of two folders. One line for each output with the largest absolute and relative difference;
-// the last line is the largest absolute difference of all. The exit code is 0 when everything is within the tolerance;
-// with --top1, when in each row of each output (its last dimension) the largest float is the same one. With --rms the
-// last line is the root mean square of the differences over that of what is expected, of the worst output of floats,
-// and the exit code is 0 when they could be compared.
+// Compares output_<N>.pb of two folders. Each output gives one line with the largest absolute and relative difference.
+// The last line is the largest absolute difference of all. The exit code is 0 when everything is within the tolerance.
+// With --top1 the exit code is 0 when the largest float is the same one in each row (last dimension) of each output.
+// With --rms the last line is the root mean square of the differences, divided by that of the expected numbers, of the
+// worst float output. The exit code is then 0 when the outputs could be compared.
 
 #include <algorithm>
 #include <cmath>

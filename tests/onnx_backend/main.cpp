@@ -1,13 +1,13 @@
 // onnx_backend_test DIR [--list] [--ep NAME[,NAME]...] [--via-context | --via-embedded-context] [--filter GLOB]
 //                   [--expect FILE]... [--ep-option PROVIDER.KEY=VALUE]... [--claimed] [--why] [--at-least N] [--runs N]
 //
-// Runs every case below DIR that is in the layout of ONNX's backend tests. Each failing case gives one line; the last
+// Runs every case below DIR that is in the layout of ONNX's backend tests. Each failing case gives one line. The last
 // line is "N passed, N failed". The exit code is 0 when all passed or, with --expect, when exactly the listed ones
 // failed.
 //
-// --claimed: only those are run all of whose nodes the providers of --ep have, with no fallback; how many others there
-// are is said, and with --why which, and the first node that is somebody else's. --at-least: so many must pass. --runs:
-// of each data set in one session.
+// --claimed: runs only the cases that the providers of --ep claim completely, without the fallback. The number of the
+// other cases is printed. With --why each of them is listed with its first node that the providers do not claim.
+// --at-least: the minimum number of cases that must pass. --runs: number of runs of each data set in one session.
 
 #include <fnmatch.h>
 

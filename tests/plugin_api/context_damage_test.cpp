@@ -1,5 +1,5 @@
-// The cpu plugin's payload, straight through the ABI, without the host's digests before it: whatever the bytes are, the
-// answer is an error or correct numbers.
+// The cpu plugin's payload, straight through the ABI, without the host's digest check. For any bytes the answer is an
+// error or correct numbers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ class ContextDamage : public testing::Test {
     }
     return RunKernel(kernel, inputs);
   }
-  // What loading these bytes and running them fails with; numbers that differ are a failure of the test.
+  // The failure of loading and running these bytes. Different numbers are a failure of the test.
   std::string Outcome(const std::string& bytes, bool compare = true) {
     return FailureOf([&] {
       auto kernels = cpu_.Load(*cpu_.Make({}), model_, ToBlob(bytes));
@@ -82,7 +82,7 @@ kit::container::Header HeaderOf(const std::string& bytes) {
   std::memcpy(&header, bytes.data(), sizeof header);
   return header;
 }
-// Where the descriptions of plans end: table, and the section that begins with the partition's name.
+// Offsets of the bytes that describe plans: the table, and the section that begins with the partition's name.
 std::vector<size_t> DescriptionBytes(const std::string& bytes, const std::string& partition) {
   std::vector<size_t> places;
   for (size_t at = 0; at < sizeof(kit::container::Header) + HeaderOf(bytes).table_size; ++at) places.push_back(at);
@@ -186,7 +186,7 @@ std::string SteeringModel() {
     })";
 }
 
-// A payload is a mapped file: whoever writes to it while a session lives may change numbers, and nothing else.
+// A payload is a mapped file. A writer that changes it while a session lives may change numbers, and nothing else.
 TEST(ContextThatChanges, StillFindsItsPlacesAndCounts) {
   const ProviderHarness cpu("cpu");
   auto provider = cpu.Make({});

@@ -1,5 +1,5 @@
-// The example of a plugin with operators of its own (plugin_api/examples/custom_operators): what is behind them runs on
-// the CPU plugin with its real types.
+// The example of a plugin with its own operators (plugin_api/examples/custom_operators): the nodes that read their
+// results run on the CPU plugin with real types.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -103,12 +103,12 @@ TEST_F(CustomOperators, SeveralMakeOnePartition) {
 TEST_F(CustomOperators, AModelThatBreaksARuleOfTheOperatorsIsRefusedBeforeItRuns) {
   const auto failure = [&](const std::string& body) {
     return FailureOf([&] {
-      Open("<ir_version: 8, opset_import: [\"\" : 17, \"example.ops\" : 1]> g (float[2,2] x) => (y) { " + body +
-           " }");
+      Open("<ir_version: 8, opset_import: [\"\" : 17, \"example.ops\" : 1]> g (float[2,2] x) => (y) { " + body + " }");
     });
   };
   EXPECT_EQ(failure("y = example.ops.PreciseSum(x)"), "OK");
-  EXPECT_THAT(failure("q = ReduceMax<keepdims = 0>(x) y = example.ops.PreciseSum(q)"), AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("x is a scalar")));
+  EXPECT_THAT(failure("q = ReduceMax<keepdims = 0>(x) y = example.ops.PreciseSum(q)"),
+              AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("x is a scalar")));
   EXPECT_THAT(failure("y = example.ops.Bucketize(x, x)"), HasSubstr("edges have 2 dimensions, 1 expected"));
   EXPECT_THAT(failure("y = example.ops.Bucketize(x)"), HasSubstr("has 1 inputs, 2 expected"));
   EXPECT_THAT(failure("s = Shape(x) y = example.ops.Blank(s)"), HasSubstr("lacks the attribute 'value'"));

@@ -27,7 +27,7 @@ class ScaleKernel : public kit::Kernel {
   float factor_;
 };
 
-// What the sessions of a share group compiled.
+// Results of compilation that the sessions of a share group have in common.
 struct Workspace {
   std::mutex mutex;
   std::map<std::string, float> factors;

@@ -10,7 +10,7 @@
 #include "tests/plugin_api/provider_harness.h"
 
 #if defined(__SANITIZE_ADDRESS__)
-// Of sanitizer/allocator_interface.h, which GCC does not install.
+// Declaration from sanitizer/allocator_interface.h, which GCC does not install.
 extern "C" size_t __sanitizer_get_current_allocated_bytes();
 #endif
 
@@ -92,7 +92,7 @@ TEST_F(CpuShareGroup, TheLastSessionWritesOnePayloadForAll) {
   auto prefill_kernels = cpu_.Load(*load_prefill, prefill, blob);
   EXPECT_EQ(RunKernel(*prefill_kernels[0], {Ones(64)}), expected_prefill);
   EXPECT_EQ(RunKernel(*decode_kernels[0], {Ones(1)}), expected_decode);
-  // In whatever order they end, and with another one coming in between.
+  // The kernels end in any order, and another one starts in between.
   decode_kernels.clear();
   load_decode.reset();
   auto again = Session(false, false);
@@ -184,7 +184,7 @@ TEST_F(CpuShareGroup, AnotherPayloadAtTheSameAddressIsAnother) {
   auto keeps_group = Session(false, false);
   core::ContextBlob blob = ToBlob(first);
   { EXPECT_THAT(cpu_.Load(*Session(false, false), one, blob), SizeIs(1)); }
-  // Nobody uses the first payload any more: its place may be taken.
+  // The first payload is no longer in use, so its memory may be reused.
   std::memcpy(const_cast<void*>(blob.data), second.data(), second.size());
   EXPECT_THAT(cpu_.Load(*Session(false, false), two, blob), SizeIs(1));
 }
@@ -214,7 +214,7 @@ int64_t PrivateKilobytes() {
   return static_cast<int64_t>(__sanitizer_get_current_allocated_bytes() /
                               1024);  // AddressSanitizer holds on to what was freed
 #else
-  malloc_trim(0);  // what the allocator keeps for later belongs to nobody
+  malloc_trim(0);  // the allocator's free memory must not count
   std::ifstream file("/proc/self/smaps_rollup");
   int64_t total = 0;
   for (std::string word; file >> word;) {

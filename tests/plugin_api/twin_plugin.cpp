@@ -1,6 +1,6 @@
-// Plugins that share the name of their class, compiled as a vendor without our CMake function would: with the
-// compiler's defaults. TWIN_OP says which operator one runs, TWIN_SDK with which version of its SDK. Each has two
-// devices, of which only the names differ.
+// Plugins that share the name of their class. They are compiled as a vendor without our CMake function does: with the
+// compiler's defaults. TWIN_OP names the operator that a plugin runs, TWIN_SDK the version of its SDK. Each has two
+// devices, which differ only in their names.
 #include <cmath>
 #include <cstring>
 #include <memory>

@@ -1,5 +1,5 @@
-// Kit plugins whose classes have one name, compiled with the compiler's defaults, in one process: each runs its own
-// code. And two versions of one of them: what a context was made with decides who may load it.
+// Kit plugins with classes of the same name, compiled with the compiler's defaults, in one process: each runs its own
+// code. Also two versions of one of them: the version that made a context decides which plugin may load it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What the catalog tells of manifests before any library is opened.
+// The catalog's information about manifests before any library is opened.
 #include "core/registry/catalog.h"
 #include "core/registry/platform.h"
 

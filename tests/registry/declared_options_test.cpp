@@ -1,4 +1,5 @@
-// Options that a plugin declares: what declarations are believed, what is held against them, and what the plugin gets.
+// Options that a plugin declares: valid declarations, checks of given options against them, and the options that the
+// plugin gets.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -212,7 +213,7 @@ class OptionsOfAPlugin : public testing::Test {
     EXPECT_EQ(test::LiveStatuses(), 0);
     EXPECT_EQ(fake_.initializations, fake_.shutdowns);
   }
-  // Of the plugin, once it is loaded.
+  // The plugin's declared options, once it is loaded.
   std::optional<std::vector<OptionDeclaration>> Options() {
     Catalog catalog(hermetic_, &FakeHost());
     catalog.Register(FakePlugin::Query, 0);

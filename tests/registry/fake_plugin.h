@@ -1,5 +1,4 @@
-// A plugin inside the test program, with a descriptor that tests may break, and a host of its own. It counts what is
-// called.
+// A plugin inside the test program, with a descriptor that tests may break, and a host of its own. It counts its calls.
 //
 //   FakePlugin& fake = FakePlugin::Reset();
 //   fake.descriptor.name = nullptr;
@@ -101,8 +100,7 @@ inline void EP_CALL Shutdown(EpPlugin*) {
 inline EpStatus* EP_CALL GetDevices(EpPlugin*, const EpDeviceInfo** devices, uint32_t capacity, uint32_t* count) {
   FakePlugin& fake = FakePlugin::Instance();
   fake.on_call("GetDevices");
-  if (!fake.no_device.empty())
-    return fake_calls::g_host->status->Create(EP_STATUS_NOT_FOUND, fake.no_device.c_str());
+  if (!fake.no_device.empty()) return fake_calls::g_host->status->Create(EP_STATUS_NOT_FOUND, fake.no_device.c_str());
   if (fake.device_pointers.empty()) {
     for (const EpDeviceInfo& device : fake.devices) fake.device_pointers.push_back(&device);
   }

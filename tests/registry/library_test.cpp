@@ -1,4 +1,4 @@
-// What becomes of libraries that are no good plugins, each made from a real library.
+// Libraries that are not usable as plugins, each made from a real library.
 #include "core/registry/library.h"
 
 #include <elf.h>
@@ -35,7 +35,7 @@ class LibraryTest : public testing::Test {
     options_.paths = {root_};
   }
 
-  // The entry after an attempt to load a plugin whose library has these bytes.
+  // The entry after an attempt to load a plugin with these bytes as its library.
   PluginEntry Load(std::string_view library, std::string_view more = "") {
     folder_.Write("plugin.so", library);
     folder_.Write("plugin.yaml", ManifestText("acme", "plugin.so", more));

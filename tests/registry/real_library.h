@@ -18,7 +18,7 @@ inline std::filesystem::path RealLibrary() {
   return core::ModuleOf(dlsym(RTLD_DEFAULT, "XXH_versionNumber"));
 }
 
-// Its bytes, with every occurrence of one string replaced by another of the same length.
+// Bytes of RealLibrary, with every occurrence of one string replaced by another of the same length.
 inline std::string RealLibraryWith(std::string_view from, std::string_view to) {
   std::string bytes = ReadFile(RealLibrary());
   for (size_t at = bytes.find(from); at != std::string::npos; at = bytes.find(from, at + 1)) {

@@ -1,4 +1,4 @@
-// Plugins that are part of the program: what the catalog asks them, what it checks, and how long they live.
+// Plugins that are part of the program: the catalog's queries and checks, and the plugins' lifetime.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The threads of runs that nobody waits for.
+// The threads of asynchronous runs.
 #include "core/runtime/async_runner.h"
 
 #include <gmock/gmock.h>

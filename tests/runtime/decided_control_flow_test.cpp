@@ -1,4 +1,5 @@
-// Control flow whose way is known when the session is created, and constants that bodies share with the graphs around.
+// Control flow with a branch that is known when the session is created, and constants that bodies share with outer
+// graphs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +34,7 @@ class DecidedControlFlow : public ::testing::Test {
     std::vector<std::string> fates;
     for (const RemovedNode& node : session.placement().removed) {
       fates.push_back((node.graph.empty() ? "" : node.graph + "/") + node.op_type + ": " +
-                      std::string(RemovalReasonName(node.fate)));
+                      std::string(RemovalReasonName(node.reason)));
     }
     return fates;
   }
@@ -41,7 +42,7 @@ class DecidedControlFlow : public ::testing::Test {
   std::unique_ptr<Environment> environment_ = BuildTreeEnvironment();
 };
 
-// As exporters write squeeze() without a dimension, and torch.jit.script any comparison of sizes.
+// Exporters write this pattern for squeeze() without a dimension, and torch.jit.script for any comparison of sizes.
 TEST_F(DecidedControlFlow, AConditionOnShapesIsKnown) {
   const auto session = Open(R"(
     g (float[N, 1, 3] x) => (float[N, 3] y) <int64 one = {1}, int64 two = {2}, int64[1] axis = {1}> {

@@ -1,4 +1,4 @@
-// What a run may use: session.max_value_bytes, session.max_run_bytes, and RunOptions' stop token.
+// Limits of a run: session.max_value_bytes, session.max_run_bytes, and RunOptions' stop token.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -73,7 +73,8 @@ TEST_F(LimitsTest, AValueInsideAPartitionIsLimitedToo) {
 }
 
 TEST_F(LimitsTest, AFunctionsBodyIsNotUnfoldedForAnOutputAboveTheLimit) {
-  // Nobody claims a Range whose shape no tensor has, and its body would grow it one number at a time.
+  // A Range with a shape that no tensor has is not claimed by any provider. Its function body would grow it one number
+  // at a time.
   EXPECT_THAT(
       FailureOf([&] {
         Make(R"(g () => (int64[N] y) <int64 start = {0}, int64 limit = {1152921504606846976}, int64 delta = {1}> {
@@ -190,7 +191,7 @@ TEST_F(LimitsTest, CopiesOfATextAreCountedBeforeTheyAreMade) {
       "y = GatherElements(t, i) }",
       "g (string[1] t, int64[1] s) => (string[N] y) { z = Constant<value = int64[1, 1] {0}>() "
       "one = Constant<value = int64[1] {1}>() d = Concat<axis = 0>(s, one) i = Expand(z, d) y = GatherND(t, i) }",
-      // Pairs, of which there are many.
+      // Many copies of a pair of strings.
       "g (string[1] t, int64[1] s) => (string[N, 2] y) { u = Concat<axis = 0>(t, t) "
       "two = Constant<value = int64[1] {2}>() d = Concat<axis = 0>(s, two) y = Expand(u, d) }",
       "g (string[1] t, int64[1] s) => (string[N] y) { z = Constant<value = int64[1] {0}>() p = Concat<axis = 0>(z, s) "

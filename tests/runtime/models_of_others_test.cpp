@@ -1,5 +1,5 @@
-// Models as other tools write them: what they declare wrongly, leave out, or take from another opset. The numbers that
-// are expected are those of ONNX Runtime 1.30 where it runs the model.
+// Models as other tools write them, with wrong declarations, omissions, or operators of another opset. The expected
+// numbers are those of ONNX Runtime 1.30 if it runs the model.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Which providers a session uses, in which order, and with which options.
+// The providers of a session, with their order and options.
 #include "core/runtime/provider_list.h"
 
 #include <gmock/gmock.h>
@@ -60,7 +60,7 @@ class ProviderList : public testing::Test {
     for (const ChosenProvider& provider : Choose(options)) names.push_back(provider.plugin->name);
     return names;
   }
-  // As `epiphyte plugins` lists them.
+  // The providers as `epiphyte plugins` lists them.
   std::vector<std::string> Listed() {
     std::vector<std::string> names;
     for (const core::PluginEntry& entry : TheEnvironment().catalog().entries())
@@ -146,7 +146,7 @@ TEST_F(ProviderList, AProvidersOwnErrorAboutAnOptionIsWhatIsSaid) {
   }
 }
 
-// --- options that a plugin declares: its host holds what is given against them, and the plugin sees only what fits
+// --- options that a plugin declares: the host checks given options against them, and the plugin gets only valid ones
 
 class DeclaringProvider : public ProviderList {
  protected:
@@ -154,7 +154,7 @@ class DeclaringProvider : public ProviderList {
     fake_.options = {FakeOption(EP_OPTION_INT, "tiles", "4"), FakeOption(EP_OPTION_BOOL, "quiet", "false")};
     fake_.options_table = &fake_calls::kOptionsApi;
   }
-  // What the plugin would get.
+  // Options that the plugin would get.
   std::map<std::string, std::string> Given(const SessionOptions& options) {
     if (!environment_) TheEnvironment().catalog().Register(FakePlugin::Query, 0);
     return Choose(options)[0].options;
@@ -249,14 +249,14 @@ TEST_F(ProviderList, APluginThatNobodyNamedAndThatFailsIsLeftOut) {
   EXPECT_THAT(session.placement().providers, ElementsAre("scribe", "cpu"));
 }
 
-// What is known without opening the library.
+// Defects that the manifest alone shows, without opening the library.
 TEST_F(ProviderList, AManifestThatCanNotBeUsedTakesNoNameAway) {
   InstallNotary("");
   fs::remove(dir_ / "first/notary.so");
   EXPECT_EQ(Choose(OptionsFor({"notary"}))[0].plugin->library, fs::canonical(ClerkFolder() / "notary.so"));
 }
 
-// What opening it shows.
+// Defects that show only when the library is opened.
 TEST_F(ProviderList, ALibraryThatTurnsOutToBeUnusableLeavesItsNameToTheNext) {
   for (const bool listed : {true, false}) {
     environment_.reset();
@@ -279,7 +279,7 @@ TEST_F(ProviderList, ALibraryWithAnotherDigestLeavesItsNameToTheNextToo) {
   EXPECT_EQ(Choose(OptionsFor({"notary"}))[0].plugin->library, fs::canonical(ClerkFolder() / "notary.so"));
 }
 
-// Of a context that is asked for, what is said is what was done.
+// The messages about a requested context describe the assignment that was really made.
 TEST_F(ProviderList, WhyNoContextModelWasWrittenIsSaidOfEachProvider) {
   SessionOptions options = OptionsFor({"notary"});
   options.providers[0].options = {{"claim", "Mul"}};

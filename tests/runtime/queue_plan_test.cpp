@@ -1,4 +1,4 @@
-// Who still wants a value: what decides whether a kernel on a device can write over it.
+// Remaining readers of a value. They decide whether a device kernel can write over it.
 #include "core/runtime/queue_plan.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What a run gives belongs to its caller: writing to an output changes neither the model nor another output.
+// Outputs of a run belong to its caller: writing to an output changes neither the model nor another output.
 #include "core/runtime/run_outputs.h"
 
 #include <gmock/gmock.h>
@@ -40,7 +40,7 @@ class RunOutputsTest : public testing::Test {
     return std::make_unique<Session>(*environment_, bytes.data(), bytes.size(), options);
   }
 
-  // The floats of each output; of a sequence those of its elements, one after the other.
+  // The floats of each output. For a sequence the floats of its elements follow each other.
   static std::vector<std::vector<float>> FloatsOfAll(const Values& outputs) {
     std::vector<std::vector<float>> all;
     for (const ValuePtr& output : outputs) {
@@ -168,8 +168,7 @@ TEST_F(RunOutputsTest, OneValueAsTwoOutputsIsTwoValues) {
 TEST_F(RunOutputsTest, AnInputThatIsAnOutputIsTheValueThatWasGiven) {
   const ValuePtr x = Floats({2}, {1, 2});
   const ValuePtr elements = Value::Sequence(DataType::kFloat, {Floats({1}, {3}), Floats({1}, {4})});
-  const auto session =
-      Make("g (float[2] x, s) => (float[2] x, s, float[2] y) { y = Neg(x) }");
+  const auto session = Make("g (float[2] x, s) => (float[2] x, s, float[2] y) { y = Neg(x) }");
   const Values outputs = session->Run(Values{x, elements});
   EXPECT_EQ(outputs[0].get(), x.get());
   EXPECT_EQ(outputs[1].get(), elements.get());

@@ -1,4 +1,4 @@
-// Scan from opset 9 on and Scan of opset 8: which slices the body sees, where its results go, and what is refused.
+// Scan from opset 9 on and Scan of opset 8: the slices that the body sees, the location of its results, and refusals.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

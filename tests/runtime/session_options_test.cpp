@@ -96,7 +96,7 @@ TEST(SessionConfig, EachOptionHasItsField) {
   EXPECT_EQ(with("session.model_external_initializers_file_folder_path", "f").external_data_folder, "f");
 }
 
-// A new option is part of a compiled model's identity unless somebody has decided that it isn't.
+// A new option is part of a compiled model's identity unless it is explicitly excluded.
 TEST(SessionConfig, OnlyWhatChangesTheCompiledModelTellsTwoApart) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : SessionConfig().compiling_options) keys.push_back(key);

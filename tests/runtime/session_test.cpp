@@ -74,7 +74,7 @@ TEST_F(SessionTest, ChecksInputsBeforeAnythingRuns) {
   EXPECT_EQ(failure(nullptr, good), "INVALID_ARGUMENT: input 'a' is missing; the model expects tensor(float)[2]");
   EXPECT_EQ(FailureOf([&] { session->Run(std::vector<ValuePtr>{good}); }),
             "INVALID_ARGUMENT: 1 inputs were given, the model has 2");
-  // A refused run leaves the session as it was.
+  // A refused run leaves the session unchanged.
   EXPECT_THAT(FloatsOf(*session->Run(std::vector<ValuePtr>{good, good})[0]), ElementsAre(2, 4));
 }
 
@@ -109,7 +109,7 @@ TEST_F(SessionTest, EightThreadsRunOneSessionWithShapesOfTheirOwn) {
   EXPECT_EQ(wrong, 0);
 }
 
-// As with other operators that nobody has, another provider may take the node.
+// As with other operators that the provider lacks, another provider may take the node.
 TEST_F(SessionTest, ANodeWithAnInvalidAttributeIsDeclinedWithTheReason) {
   const auto failure = [&](const std::string& attributes) {
     return FailureOf([&] {
@@ -190,7 +190,8 @@ TEST_F(SessionTest, AZeroPointWithoutElementsIsAnErrorInTheModelAndInTheRun) {
   constexpr std::string_view kInTheModel = R"(<ir_version: 8, opset_import: ["" : 17]>
     g (uint8[1,1,3] x, uint8[1,1,2] w) => (int32[1,1,2] y) <uint8[0] z = {}> { y = ConvInteger(x, w, z) })";
   EXPECT_THAT(failure(kInTheModel, {bytes({1, 1, 3}), bytes({1, 1, 2})}), HasSubstr("x_zero_point"));
-  // Where everything is constant the node is folded while the session is made, which leaves it as it is.
+  // If all inputs are constant, the node is considered for folding while the session is made. Folding leaves it
+  // unchanged.
   constexpr std::string_view kAllConstant = R"(<ir_version: 8, opset_import: ["" : 17]>
     g (int32[1,1,2] a) => (int32[1,1,2] y) <uint8[1,1,3] x = {1, 2, 3}, uint8[1,1,2] w = {1, 2}, uint8[0] z = {}> {
       c = ConvInteger(x, w, z)
@@ -201,7 +202,7 @@ TEST_F(SessionTest, AZeroPointWithoutElementsIsAnErrorInTheModelAndInTheRun) {
 }
 
 TEST_F(SessionTest, ConditionsAndCountsHaveOneElement) {
-  // Nothing of the shapes is declared, so that what is wrong arrives at run time.
+  // No shapes are declared, so the error occurs at run time.
   constexpr std::string_view kIf = R"(<ir_version: 8, opset_import: ["" : 17]>
     g (bool[N] c, float[1] x) => (float[1] y) {
       y = If (c) <then_branch = t () => (float[1] a) { a = Neg(x) },

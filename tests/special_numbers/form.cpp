@@ -102,7 +102,7 @@ class Model {
     model_.set_ir_version(10);
     onnx::OperatorSetIdProto* const opset = model_.add_opset_import();
     opset->set_domain("");
-    // Of bfloat16 the activations are since opset 22.
+    // Activations take bfloat16 since opset 22.
     opset->set_version(type == DataType::kBfloat16 ? std::max<int64_t>(form.opset, 22) : form.opset);
     for (const onnx::ValueInfoProto& input : model_.graph().input()) {
       random_operators::Dims dims;
@@ -113,7 +113,7 @@ class Model {
 
   const std::vector<Operands>& operands() const { return operands_; }
 
-  // With the operands of these numbers as constants. Whole: each value is an output.
+  // The model with the operands of these numbers as constants. `whole`: each value is an output.
   std::string Bytes(const std::vector<Array>& arrays, bool whole) const {
     onnx::ModelProto model = model_;
     onnx::GraphProto& graph = *model.mutable_graph();

@@ -1,11 +1,12 @@
-// Form: a small model of operators that providers join into one, and what says that joining them changes nothing.
+// Form: a small model of operators that providers fuse, and a check that fusion changes nothing.
 //
 //   for (const Form& form : AllForms())
 //     EXPECT_EQ(FusionDifference(*environment, form, DataType::kFloat, {.providers = {"cpu"}}), "");
 //
-// NaN, infinities, zeros of both signs and subnormal numbers are put into one operand at a time. Each value between the
-// operators is an output of the second model, so that no provider can leave it out: its last output is the expected
-// one. What each operator alone makes of such numbers is held against a reference by tests/cpu/random_operators.
+// NaN, infinities, zeros of both signs and subnormal numbers are put into one operand at a time. In the second model
+// each value between the operators is a graph output, so that no provider can leave it out. The last output of that
+// model is the expected one. tests/cpu/random_operators compares each single operator with a reference for such
+// numbers.
 #pragma once
 
 #include <string>
@@ -22,8 +23,8 @@ struct Form {
   // initializers of numbers in ±1, and the names of kNumbers (form.cpp) are initializers of that one number. The last
   // output of the last node is the model's.
   std::string text;
-  // How far a finite result may be off, measured by the largest finite one: this, or so many epsilons of its type if
-  // that is more.
+  // Error bound of a finite result, relative to the largest finite one: the larger of this and so many epsilons of its
+  // type.
   double bound = 2e-5;
   int epsilons = 4;
   int64_t opset = 20;

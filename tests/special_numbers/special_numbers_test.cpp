@@ -1,4 +1,4 @@
-// What providers join keeps NaN, infinities, zeros and subnormal numbers as the operators one by one do.
+// Fused operators treat NaN, infinities, zeros and subnormal numbers as the separate operators do.
 #include <gmock/gmock.h>
 
 #include <map>

@@ -1,5 +1,4 @@
-// Transforms of an application: what they leave is checked, whatever they did, and what was inferred before is not
-// believed.
+// Transforms of an application: the resulting graph is always checked, and types inferred before are not trusted.
 #include "core/transform/application_transforms.h"
 
 #include <gmock/gmock.h>
@@ -63,7 +62,7 @@ Error ErrorOf(std::string_view text, Lambda::Body body) {
   return Error(StatusCode::kOk, "nothing was thrown");
 }
 
-// As for one that says nothing about what it did.
+// The changes of a transform that does not report what it did.
 GraphChanges Changed() { return {true, {}}; }
 
 TEST(ApplicationTransforms, RunInTheirOrderOnGraphsAndWhatIsNestedInThem) {

@@ -1,4 +1,4 @@
-// What is known before the run: folding, shapes, shared constants, common subexpressions, dead nodes.
+// Values known before the run: folding, shapes, shared constants, common subexpressions, dead nodes.
 #include <gtest/gtest.h>
 
 #include "tests/transform/rule_test.h"

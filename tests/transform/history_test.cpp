@@ -1,4 +1,4 @@
-// What is told of nodes that transforms take out of a graph.
+// Records of nodes that transforms remove from a graph.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

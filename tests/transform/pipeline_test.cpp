@@ -45,7 +45,7 @@ TEST(TransformPipeline, LevelNoneDoesNothing) {
   EXPECT_EQ(Print(*graph), before);
 }
 
-// What a provider claims is what the model says: fusions are for the provider that has the fused operator.
+// Providers claim the model's own operators. Fusing them is the task of the provider that has the fused operator.
 TEST(TransformPipeline, LeavesTheModelsOperatorsToProviders) {
   for (const std::string_view text : {R"(
     in    x: float[1,1,4,4]

@@ -1,4 +1,4 @@
-// HostProgram: a compiled program whose inputs come from host memory and whose outputs go there, as tests have them.
+// HostProgram: a compiled program for tests. Its inputs come from host memory and its outputs go there.
 //
 //     HostList list;
 //     list.commands = {…};

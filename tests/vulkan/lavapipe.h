@@ -23,7 +23,7 @@ inline void PinDriver(const char* file) {
 // DeviceChoice::device for it.
 inline const char* TestDevice() { return std::getenv("EPIPHYTE_VULKAN_TEST_DRIVER") == nullptr ? "software" : "0"; }
 
-// Whether it is Mesa's, though another one was asked for.
+// True if the device is Mesa's software device, even if another one was requested.
 inline bool IsLavapipe() {
   const char* const driver = std::getenv("EPIPHYTE_VULKAN_TEST_DRIVER");
   return driver == nullptr || std::string_view(driver).find("lvp_icd") != std::string_view::npos;

@@ -1,4 +1,4 @@
-// Operators that are compositions of others: their derivative is that of the composition.
+// Operators that are differentiated as compositions of other operators.
 #include <cmath>
 #include <numbers>
 #include <numeric>
@@ -16,13 +16,13 @@ Axes Range(int64_t begin, int64_t end) {
 
 int64_t Rank(Step& s) { return static_cast<int64_t>(s.e().RankOf(s.In())); }
 
-// One number for each channel, as x[N,C,…] takes it.
+// Reshapes a vector with one number for each channel for broadcasting with x[N,C,…].
 Value OfChannels(Step& s, Value numbers) {
   if (numbers == nullptr) return nullptr;
   return s.e().CastLike(s.e().Unsqueeze(numbers, Range(1, Rank(s) - 1)), s.In());
 }
 
-// Epsilon goes into the root.
+// Epsilon is added under the root.
 Value Normalized(Emitter& e, Value x, Value mean, Value variance, double epsilon) {
   return e.Div(e.Sub(x, mean), e.Sqrt(e.Add(variance, e.Like(epsilon, x))));
 }
@@ -64,7 +64,7 @@ void InstanceNormalization(Step& s) {
   });
 }
 
-// Since version 21 scale and bias are of channels, before that of groups.
+// Scale and bias have one value for each channel from version 21 on, and one for each group before.
 void GroupNormalization(Step& s) {
   s.Through([&] {
     Emitter& e = s.e();
@@ -79,7 +79,7 @@ void GroupNormalization(Step& s) {
   });
 }
 
-// Computes in another type where the node says so.
+// Computes in the type of the stash_type attribute.
 template <typename Normal>
 Value Stashed(Step& s, Normal normal) {
   Emitter& e = s.e();
@@ -144,7 +144,7 @@ void Celu(Step& s) {
     Emitter& e = s.e();
     const double alpha = s.Float("alpha", 1);
     const Value zero = e.Like(0, s.In());
-    // Of what isn't positive, so that the exponential stays finite.
+    // Only of non-positive inputs, so that the exponential stays finite.
     const Value power = e.Op("Exp", {e.Times(e.Op("Min", {s.In(), zero}), 1 / alpha)});
     const Value low = e.Times(e.Sub(power, e.Like(1, s.In())), alpha);
     return e.Add(e.Op("Relu", {s.In()}), low);

@@ -1,4 +1,4 @@
-// Operators on elements, with and without broadcasting.
+// Element-wise operators, with and without broadcasting.
 #include <numbers>
 
 #include "core/onnx/gradient/rules.h"
@@ -9,7 +9,7 @@ namespace {
 
 Value Zero(Step& s) { return s.e().Like(0, s.In()); }
 Value Positive(Step& s, Value x) { return s.e().Op("Greater", {x, s.e().Like(0, x)}); }
-// Where x is not positive; elsewhere 0, so that an exponential of it stays finite, also in derivatives of this one.
+// min(x, 0). An exponential of it stays finite, also in further derivatives.
 Value Negatives(Step& s, Value x) { return s.e().Op("Min", {x, s.e().Like(0, x)}); }
 
 bool IsConstantFalse(const ValueDef* flag) {
@@ -88,10 +88,10 @@ void Div(Step& s) {
   if (s.Wants(1)) s.GiveSum(1, s.e().Neg(s.e().Mul(part, s.Out())));
 }
 
-// Where the exponent is 0 the result is 1, whatever the base.
+// The result is 1 for an exponent of 0, whatever the base.
 void Pow(Step& s) {
   Emitter& e = s.e();
-  const Value exponent = e.CastLike(s.In(1), s.In());  // its type may be another one
+  const Value exponent = e.CastLike(s.In(1), s.In());  // the exponent may have another type
   const Value zero = Zero(s);
   if (s.Wants(0)) {
     const Value slope = e.Mul(exponent, e.Op("Pow", {s.In(), e.Sub(exponent, e.Like(1, s.In()))}));
@@ -113,7 +113,7 @@ void Mean(Step& s) {
   for (size_t i = 0; i < s.node().inputs().size(); ++i) s.GiveSum(i, part);
 }
 
-// Max and Min: inputs that share the extreme share the derivative.
+// Max and Min: inputs that are equal to the extreme share the derivative.
 void Extreme(Step& s) {
   Emitter& e = s.e();
   const size_t count = s.node().inputs().size();
@@ -150,7 +150,7 @@ void Clip(Step& s) {
   if (s.Wants(2)) s.GiveSum(2, e.Where(above, s.g(), Zero(s)));
 }
 
-// In training a factor for what is kept, which only the mask tells.
+// In training kept elements are scaled; only the mask shows which elements were kept.
 void Dropout(Step& s) {
   Emitter& e = s.e();
   const Value training = s.In(2);

@@ -11,7 +11,7 @@ namespace {
 
 enum class Extent { kSame, kSummed, kUnknown };
 
-// What became of a dimension `x` that was broadcast to `g`.
+// Relation of a dimension `x` to the dimension `g` that it was broadcast to.
 Extent Compare(const Dim& x, const Dim& g) {
   if (x == g && (x.known() || !x.symbol.empty())) return Extent::kSame;
   if (x.known()) return x.value == 1 ? Extent::kSummed : Extent::kSame;

@@ -1,4 +1,4 @@
-// Operators that move elements: to another shape, to other places, into a larger tensor.
+// Operators that move elements: reshape, permute, or place them in a larger tensor.
 #include <algorithm>
 
 #include "core/onnx/gradient/rules.h"
@@ -10,7 +10,7 @@ void Reshaped(Step& s) { s.Give(0, s.e().ReshapeLike(s.g(), s.In())); }
 
 void Transpose(Step& s) {
   const std::vector<int64_t> perm = s.Ints("perm");
-  // Without `perm` the order is reversed, and reversing undoes that.
+  // Without `perm` the axes are reversed; reversing them again is the inverse.
   if (perm.empty()) return s.Give(0, s.e().Op("Transpose", {s.g()}));
   constexpr int64_t kNone = -1;
   const auto rank = static_cast<int64_t>(perm.size());
@@ -46,8 +46,8 @@ Value Scattered(Emitter& e, Value to, Value places, Value parts, int64_t axis, b
   return e.Op("ScatterElements", {to, places, parts}, std::move(attributes));
 }
 
-// Moves the numbers of the elements as the node moves the elements, so that each part of the derivative knows where it
-// belongs. `repeats`: an element may go to several places.
+// Applies the node to element indices instead of elements. The result tells for each element of the derivative where it
+// belongs. `repeats`: an element may be copied to several places.
 void GiveByPlaces(Step& s, bool repeats) {
   Emitter& e = s.e();
   if (!s.Wants(0)) s.Refuse("there is a derivative by its first input alone");
@@ -66,7 +66,7 @@ void GiveByPlaces(Step& s, bool repeats) {
 void Moved(Step& s) { GiveByPlaces(s, false); }
 void Repeated(Step& s) { GiveByPlaces(s, true); }
 
-// With constants around it, the opposite pads take away what they added. What it is padded with otherwise are its own
+// For constant padding, negative pads remove the added elements. Other modes pad with copies of the input's own
 // elements.
 void Pad(Step& s) {
   Emitter& e = s.e();
@@ -105,7 +105,7 @@ void ScatterNd(Step& s) {
   if (s.Wants(2)) s.Give(2, e.Op("GatherND", {s.g(), s.In(1)}));
 }
 
-// ConstantOfShape and the like are made of shapes alone.
+// ConstantOfShape and similar operators depend on shapes only, so they have no rule.
 constexpr NamedRule kRules[] = {
     {"Compress", Moved},
     {"Concat", Concat},

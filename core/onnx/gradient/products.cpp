@@ -14,7 +14,7 @@ Value SwapLastTwo(Emitter& e, Value x) {
   return e.Transpose(x, std::move(perm));
 }
 
-// A vector is a row on the left and a column on the right; the dimension that it gets for that isn't in the result.
+// A vector is a row on the left and a column on the right. The dimension that is added for this isn't in the result.
 void MatMul(Step& s) {
   Emitter& e = s.e();
   const bool row = s.RankFrom(1, 0) == 1, column = s.RankFrom(1, 1) == 1;

@@ -1,4 +1,4 @@
-// Reductions, and what normalises by one.
+// Reductions, and operators that normalize with a reduction.
 #include <algorithm>
 #include <numeric>
 
@@ -7,17 +7,17 @@
 namespace epiphyte::core::gradient {
 namespace {
 
-// `v`, of the result's shape, with the dimensions of one that a reduction which keeps none has left out.
+// `v` has the shape of the reduction's result. Adds the reduced dimensions with size 1 if the reduction dropped them.
 Value Kept(Step& s, Value v) {
   Emitter& e = s.e();
   if (s.Int("keepdims", 1) != 0) return v;
   Axes axes = s.Axes(1);
-  // Over all of them: the result has no dimensions, and goes with any.
+  // All axes are reduced: the result is a scalar, which broadcasts to any shape.
   if (axes.empty()) return v;
   return e.Unsqueeze(v, std::move(axes));
 }
 
-// A reduction over no axes may be none.
+// True when the node reduces over no axes and therefore returns its input.
 bool IsNone(Step& s) { return s.Int("noop_with_empty_axes", 0) != 0 && s.Axes(1).empty(); }
 
 Value OverCount(Step& s, Value v) {
@@ -27,7 +27,7 @@ Value OverCount(Step& s, Value v) {
 
 void GiveExpanded(Step& s, Value v) { s.Give(0, s.e().Expand(Kept(s, v), s.e().ShapeOf(s.In()))); }
 
-// With the dimensions kept, which ones were summed makes no difference, so they may be computed.
+// With kept dimensions it doesn't matter which axes were summed, so they may be computed during the run.
 void ReduceSum(Step& s) {
   if (s.Int("keepdims", 1) == 0 && IsNone(s)) return s.Give(0, s.g());
   GiveExpanded(s, s.g());
@@ -38,7 +38,7 @@ void ReduceMean(Step& s) {
   GiveExpanded(s, OverCount(s, s.g()));
 }
 
-// The others: what each element has for each part of the derivative.
+// Other reductions: multiplies the derivative of the result by the slope of each element.
 template <typename Slope>
 void GiveSlope(Step& s, Slope slope) {
   if (IsNone(s)) s.Refuse("it reduces over no axes");
@@ -66,7 +66,7 @@ void ReduceLogSumExp(Step& s) {
   GiveSlope(s, [](Emitter& e, Value x, Value y) { return e.Op("Exp", {e.Sub(x, y)}); });
 }
 
-// Elements that share the extreme share the derivative.
+// Elements that are equal to the extreme share the derivative.
 void ReduceExtreme(Step& s) {
   Emitter& e = s.e();
   if (IsNone(s)) return s.Give(0, s.g());
@@ -79,7 +79,7 @@ void ReduceExtreme(Step& s) {
   s.Give(0, e.Mul(e.Div(Kept(s, s.g()), e.ReduceSum(hits, axes)), hits));
 }
 
-// Before opset 13 all dimensions from `axis` on are one.
+// Before opset 13 all dimensions from `axis` on are treated as one.
 Axes SoftmaxAxes(Step& s) {
   if (s.node().since_version() >= 13) return {s.Int("axis", -1)};
   Axes axes;
@@ -99,7 +99,7 @@ void LogSoftmax(Step& s) {
   s.Give(0, e.Sub(s.g(), e.Mul(e.Op("Exp", {s.Out()}), e.ReduceSum(s.g(), SoftmaxAxes(s)))));
 }
 
-// Each element is in the sums that come behind it: the sums the other way round.
+// Each element contributes to all later sums, so the derivative is the cumulative sum in the other direction.
 void CumSum(Step& s) {
   const int64_t reverse = s.Int("reverse", 0) != 0 ? 0 : 1;
   s.Give(0,

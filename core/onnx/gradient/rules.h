@@ -1,4 +1,4 @@
-// The rules of differentiation, by operator of ai.onnx.
+// Differentiation rules, by ai.onnx operator.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@ struct NamedRule {
   Rule rule;
 };
 
-// By family.
+// Rules by family.
 std::span<const NamedRule> ElementwiseRules();
 std::span<const NamedRule> ProductRules();
 std::span<const NamedRule> MovementRules();
@@ -21,7 +21,7 @@ std::span<const NamedRule> ReductionRules();
 std::span<const NamedRule> CompositionRules();
 std::span<const NamedRule> WindowRules();
 
-// All of them.
+// All rules.
 const Rulebook& Rules();
 
 }  // namespace epiphyte::core::gradient

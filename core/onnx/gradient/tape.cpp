@@ -11,7 +11,7 @@ const ValueDef* Resolved(const ValueDef* value) {
   return value;
 }
 
-// Values of other kinds are told apart later, by the rule that is missing for what makes them.
+// Values of other kinds are detected later: their producers have no rule.
 bool MayHaveDerivative(const ValueDef& value) {
   const DataType type = Emitter::TypeOf(&value);
   return type == DataType::kUndefined || IsFloat(type);

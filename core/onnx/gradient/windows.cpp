@@ -1,4 +1,4 @@
-// Convolutions and pooling.
+// Convolution and pooling.
 #include <limits>
 
 #include "core/onnx/gradient/rules.h"
@@ -9,11 +9,11 @@ namespace {
 constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
 
 struct Window {
-  size_t axes = 0;  // behind batch and channels
+  size_t axes = 0;  // number of spatial axes
   std::vector<int64_t> strides, dilations;
-  Value kernel = nullptr;     // its sizes, int64[axes]
-  Value begin = nullptr;      // pads in front, int64[axes]
-  std::vector<int64_t> pads;  // as the attribute; empty when they follow from the run's sizes
+  Value kernel = nullptr;     // sizes of the window, int64[axes]
+  Value begin = nullptr;      // leading pads, int64[axes]
+  std::vector<int64_t> pads;  // attribute 'pads'; empty when they are computed from sizes of the run
   int64_t group = 1;
 
   std::vector<int64_t> Spatial() const {
@@ -30,13 +30,13 @@ std::vector<int64_t> IntsOr(const Step& s, std::string_view name, size_t count, 
 
 Value Sizes(Emitter& e, Value x) { return e.Dims(x, 2, kEnd); }
 
-// A permutation that leaves `axes` dimensions behind `first` where they are.
+// A permutation that starts with `first` and keeps the following `axes` dimensions in place.
 Axes Order(Axes first, size_t axes) {
   for (size_t i = 0; i < axes; ++i) first.push_back(static_cast<int64_t>(first.size()));
   return first;
 }
 
-// Pads that keep the size, but for the strides: what the windows reach beyond the input, half on each side.
+// The pads that preserve the size up to the strides: the overhang of the windows, half on each side.
 Value SamePads(Emitter& e, const Window& window, Value in, Value out, bool more_in_front) {
   const auto one = [&] { return e.Integer(1); };
   const Value reach = e.Mul(e.Sub(window.kernel, one()), e.Integers(window.dilations));
@@ -68,8 +68,8 @@ Window WindowOf(Step& s, size_t axes, Value kernel) {
   return window;
 }
 
-// What a convolution with weights `w` spreads `g` to, of the sizes of `x`: with room behind it for what the strides
-// jump over at the end, and then without the pads.
+// The derivative by the input `x` of a convolution with weights `w`: transposed convolution of `g`. Output padding
+// covers the elements that the strides skip at the end; the pads are then cut off. The result has the sizes of `x`.
 Value Spread(Emitter& e, const Window& window, Value g, Value w, Value x) {
   std::vector<int64_t> room = window.strides;
   for (int64_t& each : room) --each;
@@ -80,8 +80,8 @@ Value Spread(Emitter& e, const Window& window, Value g, Value w, Value x) {
   return e.Slice(all, window.begin, e.Add(window.begin, Sizes(e, x)), window.Spatial());
 }
 
-// The derivative by the weights `w` of a convolution of `x`: a convolution of `x` with `g`, where batch and channels
-// change places, and strides and dilations too. Groups lie in the batch that `x` gets.
+// The derivative by the weights `w` of a convolution of `x`. It is a convolution of `x` with `g` in which batch and
+// channels are swapped, and so are strides and dilations. Groups become part of the batch of `x`.
 Value WeightPart(Emitter& e, const Window& window, Value x, Value g, Value w) {
   if (window.pads.empty()) {
     const Value none = e.Integers({0, 0});
@@ -124,7 +124,7 @@ void Conv(Step& s) {
   GiveBias(s, window);
 }
 
-// It is to its output what a convolution is to its input.
+// A ConvTranspose is the transpose of a convolution, so its derivative by the input is a convolution.
 void ConvTranspose(Step& s) {
   Emitter& e = s.e();
   const std::string mode = s.node().StringAttribute("auto_pad", "NOTSET");
@@ -136,14 +136,14 @@ void ConvTranspose(Step& s) {
         e.Op("Conv", {s.g(), s.In(1)},
              Attributes(Attribute::Ints("strides", window.strides), Attribute::Ints("dilations", window.dilations),
                         Attribute::Int("group", window.group), Attribute::Ints("pads", window.pads)));
-    // Padding of the output as wide as a stride would be one element more.
+    // Output padding as wide as a stride would give one extra element, so the result is cut.
     s.Give(0, e.Slice(all, e.Integers(std::vector<int64_t>(window.axes, 0)), Sizes(e, s.In()), window.Spatial()));
   }
   if (s.Wants(1)) s.Give(1, WeightPart(e, window, s.g(), s.In(), s.In(1)));
   GiveBias(s, window);
 }
 
-// Each window gives its part to the element that it chose.
+// Each window passes its derivative to the element that it selected.
 void MaxPool(Step& s) {
   Emitter& e = s.e();
   if (s.Int("storage_order", 0) != 0) s.Refuse("its storage order is by columns, by rows expected");
@@ -159,7 +159,7 @@ void MaxPool(Step& s) {
   s.Give(0, e.ReshapeLike(parts, s.In()));
 }
 
-// Each element of a window has the same part, whatever the channel.
+// Every element of a window gets the same share, in all channels.
 void AveragePool(Step& s) {
   Emitter& e = s.e();
   if (s.Int("ceil_mode", 0) != 0) s.Refuse("windows that reach beyond its pads (ceil_mode) are not supported");
@@ -169,7 +169,7 @@ void AveragePool(Step& s) {
   for (const int64_t size : kernel) count *= static_cast<double>(size);
   Value part = e.Times(s.g(), 1 / count);
   if (s.Int("count_include_pad", 0) == 0) {
-    // The share of a window that isn't pads.
+    // The fraction of each window that isn't padding.
     std::vector<Attribute> attributes;
     for (const auto& attribute : s.node().attributes())
       if (attribute->name() != "count_include_pad") attributes.push_back(attribute->Clone());

@@ -1,4 +1,4 @@
-// Gelu in its forms, and biases in front of it.
+// Variants of Gelu, and biases in front of it.
 #include "core/onnx/microsoft/forms.h"
 #include "core/onnx/microsoft/table.h"
 

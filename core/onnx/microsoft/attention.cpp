@@ -1,16 +1,16 @@
-// Attention with the projection of its input in it, and the same on integers.
+// Attention with its input projection, and its quantized version.
 #include "core/onnx/microsoft/attention_core.h"
 #include "core/onnx/microsoft/table.h"
 
 namespace epiphyte::core::microsoft {
 namespace {
 
-// Where the two operators have their inputs.
+// Indices of the inputs that differ between the two operators.
 struct Places {
   size_t mask, past, bias_of_scores, past_length;
 };
 
-// `x` [batch, queries, queries' + keys' + values' width] → parts of those widths.
+// Splits `x` [batch, queries, queries' + keys' + values' width] into parts of these widths.
 Names SplitProjection(Body& body, const Name& x) {
   const std::vector<int64_t> sizes = body.Ints("qkv_hidden_sizes");
   if (sizes.empty()) return body.Split(x, 3, 2);
@@ -21,16 +21,16 @@ Names SplitProjection(Body& body, const Name& x) {
   return body.Split(x, sizes, 2);
 }
 
-// The mask as one that is added to scores, of four dimensions; empty: none.
+// The mask as a four-dimensional tensor to be added to the scores; empty: none.
 Name RawMask(Body& body, size_t input, const Name& queries, const Name& keys, DataType type) {
   if (!body.Has(input)) return {};
   const Name mask = body.In(input);
   const Name masked = body.Number(body.Float("mask_filter_value", -10000.0f), type);
   const size_t rank = body.RankOf(input);
   if (rank == 1) {
-    // The end of each row's keys, and then, in a second half, their begin.
+    // The mask has the end of each row's keys, then optionally, in a second half, the start.
     const Name positions = Count(body, keys);
-    const int64_t batch = body.DimIfKnown(0, 0);  // -1 has Reshape find it
+    const int64_t batch = body.DimIfKnown(0, 0);  // -1: Reshape computes it
     const auto limit = [&](const Name& limits) {
       return body.Reshape(body.Cast(limits, DataType::kInt64), {batch, 1, 1, 1});
     };
@@ -38,7 +38,7 @@ Name RawMask(Body& body, size_t input, const Name& queries, const Name& keys, Da
     if (batch >= 0 && length == batch) return MaskFrom(body, body.Op("Less", {positions, limit(mask)}), masked, type);
     if (batch >= 0 && length >= 0 && (length % 2 != 0 || length / 2 != batch))
       body.Unsupported("the mask has {} elements for a batch of {}, as many or twice as many expected", length, batch);
-    // Where nobody says how many there are, zeros stand in for begins that are missing.
+    // If the mask's length is unknown, zeros are appended in case that it has no starts.
     const Name rows = body.SizeOf(body.In(0), 0);
     const Name ends = body.Slice(mask, body.Integers({0}), rows, 0);
     const Name all = body.Concat({mask, body.Sub(ends, ends)}, 0);
@@ -51,7 +51,7 @@ Name RawMask(Body& body, size_t input, const Name& queries, const Name& keys, Da
   if (rank == 2) return MaskFrom(body, body.Unsqueeze(keep, {1, 2}), masked, type);
   if (rank == 3) return MaskFrom(body, body.Unsqueeze(keep, {1}), masked, type);
   if (rank != 4) body.Reject("the mask has {} dimensions, 1 to 4 expected", rank);
-  // [batch, 1, most, most]: the rows of these queries, the columns of the keys.
+  // [batch, 1, most, most]: take the rows of these queries and the columns of the keys.
   const Name numbers = body.Cast(mask, DataType::kInt32);
   const Name rows = body.Slice(numbers, body.Sub(keys, queries), keys, 2);
   const Name columns = body.Slice(rows, body.Integers({0}), keys, 3);
@@ -71,9 +71,9 @@ void AttendProjected(Body& body, const Name& projected, int64_t width, const Pla
   attention.q = SplitHeads(body, parts[0], attention.heads);
   attention.k = SplitHeads(body, parts[1], attention.heads);
   attention.v = SplitHeads(body, parts[2], attention.heads);
-  Name k = attention.k, v = attention.v;  // as they are returned
+  Name k = attention.k, v = attention.v;  // as returned
   if (body.Has(places.past)) {
-    // [2, batch, heads, past, size]
+    // Shape [2, batch, heads, past, size].
     const Names past = body.Split(body.In(places.past), 2, 0);
     const Name past_k = body.Squeeze(past[0], {0}), past_v = body.Squeeze(past[1], {0});
     if (body.Int("past_present_share_buffer", 0) != 0) {
@@ -94,7 +94,7 @@ void AttendProjected(Body& body, const Name& projected, int64_t width, const Pla
     const Name queries = body.SizeOf(attention.q, 2);
     const Name keys = body.SizeOf(attention.k, 2);
     attention.mask = RawMask(body, places.mask, queries, keys, type);
-    // A mask of queries and keys says itself who sees whom.
+    // A mask with both queries and keys defines visibility itself.
     if (causal && !(body.Has(places.mask) && body.RankOf(places.mask) == 4)) {
       const Name seen = CausalCondition(body, queries, keys);
       attention.mask = body.AddIf(attention.mask, MaskFrom(body, seen, body.Lowest(type), type));
@@ -117,7 +117,7 @@ void BuildQAttention(Body& body) {
   const Name product =
       body.Op("MatMulInteger", {body.Need(0, "input"), body.Need(1, "weight"), body.In(6), body.In(7)});
   const Name scale = body.Mul(body.Need(3, "input_scale"), body.Need(4, "weight_scale"));
-  // The scales' type is that of the result.
+  // The result has the type of the scales.
   const Name projected = body.Add(body.Mul(body.Cast(product, type), scale), body.Need(2, "bias"));
   AttendProjected(body, projected, body.DimIfKnown(1, 1), {5, 8, 0, 0}, type);
 }

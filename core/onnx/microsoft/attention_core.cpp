@@ -5,10 +5,10 @@
 namespace epiphyte::core::microsoft {
 namespace {
 
-// More heads than this no model has, and bodies that go wrong with them need not be built.
+// No model has more heads. Bodies for larger, faulty numbers are not built.
 constexpr int64_t kMostHeads = int64_t{1} << 16;
 
-// Each group's keys or values, of one size, for all of its heads.
+// Repeats the keys or values of each group for all heads of the group.
 Name RepeatHeads(Body& body, const Name& x, int64_t heads, int64_t groups, int64_t size) {
   if (heads == groups) return x;
   const Name wide = body.Op("Expand", {body.Unsqueeze(x, {2}), body.Integers({1, 1, heads / groups, 1, 1})});
@@ -18,7 +18,7 @@ Name RepeatHeads(Body& body, const Name& x, int64_t heads, int64_t groups, int64
   return body.Op("Reshape", {wide, body.Concat({body.Integers({0, heads}), tail}, 0)});
 }
 
-// q, such that its products with the keys are scaled: by the number if it is known, else by what the size says.
+// Factor for q that scales its products with the keys: `scale` if it is given, otherwise computed from the head size.
 Name ScaleOf(Body& body, const AttentionParts& parts) {
   if (parts.scale != 0) return body.Number(parts.scale, parts.type);
   if (parts.size > 0) return body.Number(1 / std::sqrt(static_cast<double>(parts.size)), parts.type);
@@ -26,7 +26,7 @@ Name ScaleOf(Body& body, const AttentionParts& parts) {
   return body.Cast(body.Op("Reciprocal", {body.Op("Sqrt", {size})}), parts.type);
 }
 
-// Softmax of rows with one more exponential in the sum, that of the head's sink.
+// Softmax over rows, with the exponential of the head's sink added to each sum.
 Name SoftmaxWithSink(Body& body, const Name& scores, const Name& sink) {
   const Name row = body.ReduceMax(scores, {-1});
   const Name column = body.Add(body.Sub(row, row), sink);

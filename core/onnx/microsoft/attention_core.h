@@ -1,49 +1,50 @@
-// What the attention operators share: heads, masks, and softmax(Q K^T * scale + mask) V written out, as the recogniser
-// kit/fuse/attention.hpp wants to see it.
+// Code that the attention operators share: heads, masks, and softmax(Q K^T * scale + mask) V, in the form that the
+// recognizer kit/fuse/attention.hpp expects.
 #pragma once
 
 #include "core/onnx/microsoft/forms.h"
 
 namespace epiphyte::core::microsoft {
 
-// The attribute that says how many heads there are; INVALID_GRAPH unless it is 1 or more and divides `width`, if that
-// is known (not -1).
+// The number of heads from `attribute`. Throws INVALID_GRAPH unless it is at least 1 and divides `width`. `width` -1:
+// unknown, not checked.
 int64_t HeadsOf(const Body& body, std::string_view attribute, int64_t width);
 
-// [batch, sequence, heads * size] → [batch, heads, sequence, size], and back.
+// [batch, sequence, heads * size] → [batch, heads, sequence, size], and the inverse.
 Name SplitHeads(Body& body, const Name& x, int64_t heads);
 Name MergeHeads(Body& body, const Name& x);
 
-// Where `keep`, a condition, holds 0, else `masked`.
+// A mask with 0 for elements where the condition `keep` holds, and `masked` elsewhere.
 Name MaskFrom(Body& body, const Name& keep, const Name& masked, DataType type);
-// 0..n-1 as int64 vector; `n` is int64[1].
+// An int64 vector with 0 to n-1; `n` is int64[1].
 Name Count(Body& body, const Name& n);
-// [queries, keys]: whether a query sees a key, when the queries are the last of the keys. Sizes are int64[1].
+// Condition [queries, keys] for causal attention: true when a query sees a key. The queries are the last of the keys.
+// Sizes are int64[1].
 Name CausalCondition(Body& body, const Name& queries, const Name& keys);
 
 struct AttentionParts {
   Name q, k, v;  // [batch, heads, queries, size], [batch, groups, keys, size], [batch, groups, keys, width]
-  Name mask;     // added to the scaled scores; may be left out
+  Name mask;     // added to the scaled scores; may be omitted
   int64_t heads = 0;
-  int64_t groups = 0;  // of keys and values, each for heads / groups neighbours; fewer than heads only if width is size
-  float scale = 0;     // 0: one over the root of `size`
-  int64_t size = -1;   // of a head, if known
+  int64_t groups = 0;  // heads of keys and values, each shared by heads / groups neighbours; if groups < heads, width
+                       // must equal size
+  float scale = 0;     // 0: 1 / sqrt(size)
+  int64_t size = -1;   // of a head; -1: unknown
   float softcap = 0;   // 0: none
-  // Added to the sum of each row's exponentials: exp(sink) of each head. May be left out.
+  // Attention sink: exp(sink) of each head is added to the sum of each row's exponentials. May be omitted.
   Name sink;
   DataType type = DataType::kFloat;
 };
-// [batch, heads, queries, width]. `scores`, if not null, gets what goes into the softmax.
+// [batch, heads, queries, width]. `scores`, if not null, receives the input of the softmax.
 Name Attend(Body& body, const AttentionParts& parts, Name* scores = nullptr);
 
-// Keys or values in a buffer that has room for more: [batch, heads, most, size], the first `length` (int64[1]) of them
-// in use.
+// Keys or values in a buffer with spare room: [batch, heads, most, size]. The first `length` (int64[1]) are in use.
 struct Cached {
-  Name attended;  // those in use, and the new ones
-  Name buffer;    // as long as before, with the new ones behind those in use
+  Name attended;  // the used elements, then the new ones
+  Name buffer;    // same length as before, with the new elements after the used ones
 };
 Cached AppendToBuffer(Body& body, const Name& buffer, const Name& length, const Name& added);
-// An input of one integer in any shape, as int64[1].
+// An input with one integer in any shape, as int64[1].
 Name OneInteger(Body& body, size_t input, std::string_view what);
 
 }  // namespace epiphyte::core::microsoft

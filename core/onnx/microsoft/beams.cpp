@@ -7,11 +7,11 @@
 namespace epiphyte::core::microsoft {
 namespace {
 
-// Where the states are.
+// Indices of the states.
 constexpr size_t kSequences = 0;    // int32[rows, length]
 constexpr size_t kSums = 1;         // float[batch, beams]
 constexpr size_t kDone = 2;         // bool[batch, 1]
-constexpr size_t kEndedScores = 3;  // float[batch, beams], the best first
+constexpr size_t kEndedScores = 3;  // float[batch, beams], best first
 constexpr size_t kEnded = 4;        // int32[batch, beams, most]
 
 Names TopK(Body& body, const Name& x, const Name& count, bool largest) {
@@ -29,7 +29,7 @@ Beams::Beams(Body& body, BeamSizes sizes, size_t length_penalty) : body_(body), 
 }
 
 std::vector<State> Beams::Start(const Name& prompt) {
-  // All beams of a row begin alike, so only the first counts in the first turn.
+  // All beams of a row start equal, so only the first beam counts in the first turn.
   constexpr double kNotYet = -1e9;
   const Name table = body_.Concat({sizes_.batch, sizes_.beams}, 0);
   const Name is_first = body_.Op("Equal", {Count(body_, sizes_.beams), body_.Integer(0)});
@@ -47,7 +47,7 @@ Name Beams::WithSums(const Names& states, const Name& log_probabilities) {
   return body_.Add(log_probabilities, body_.Reshape(states[kSums], {-1, 1}));
 }
 
-// What sums are divided by: the length, to the power of the penalty. float[1]
+// The divisor of the sums: the length to the power of the penalty. float[1]
 Name Beams::LengthPenalty(const Name& sequences) {
   return body_.Op("Pow", {body_.Cast(body_.SizeOf(sequences, 1), DataType::kFloat), penalty_});
 }
@@ -58,7 +58,7 @@ Name Beams::Padded(const Name& sequences) {
   return body_.Concat({sequences, padding}, 1);
 }
 
-// Of `table` [batch, n, most] the rows `places` [batch, k].
+// Picks the rows `places` [batch, k] of `table` [batch, n, most].
 Name Beams::PickOfBatch(const Name& table, const Name& places) {
   const Name first = body_.Mul(Count(body_, sizes_.batch), body_.SizeOf(table, 1));
   const Name rows = body_.Op("Reshape", {table, body_.Concat({body_.Integers({-1}), sizes_.most}, 0)});
@@ -70,7 +70,7 @@ Beams::Step Beams::Choose(const Names& states, const Name& scores, const Name& t
   const Name& done = states[kDone];
   const Name words = body_.SizeOf(scores, 1);
   const Name one = body_.Number(1, DataType::kFloat), zero = body_.Number(0, DataType::kFloat);
-  // Twice as many as there are beams: at most one end for each beam is among them.
+  // Twice as many as there are beams, because at most one candidate per beam ends its sequence.
   const Name all = body_.Op("Reshape", {scores, body_.Concat({sizes_.batch, body_.Integers({-1})}, 0)});
   const Names top = TopK(body_, all, twice_, true);
   const Name beam = body_.Div(top[1], words);
@@ -80,7 +80,7 @@ Beams::Step Beams::Choose(const Names& states, const Name& scores, const Name& t
   const Name row = body_.Add(beam, rows_before);
   const auto best = [&](const Name& x) { return body_.Slice(x, body_.Integers({0}), sizes_.beams, 1); };
 
-  // Ends among the best make their sequences candidates for the result.
+  // Sequences that end and are among the best become candidates for the result.
   const Name penalty = LengthPenalty(sequences);
   const Name ends = body_.Op("And", {best(is_end), body_.Op("Not", {done})});
   const Name ended_now = body_.Where(ends, body_.Div(best(top[0]), penalty), none_);
@@ -88,9 +88,9 @@ Beams::Step Beams::Choose(const Names& states, const Name& scores, const Name& t
   const Name candidates = body_.Gather(Padded(sequences), best(row), 0);
   const Name ended_sequences = PickOfBatch(body_.Concat({states[kEnded], candidates}, 1), ended[1]);
 
-  // A row is done when it has as many as there are beams, and, unless that is enough, no better one can come. As ONNX
-  // Runtime does it, the best score that can come is looked for among `twice` scores from the one numbered row * beams
-  // of all rows: part of them are those of the row before.
+  // A row is done when it has as many finished sequences as beams. Without early stopping it must also be impossible to
+  // find a better one. As in ONNX Runtime, the best possible score is taken from `twice` scores that start at index row
+  // * beams of all rows' scores. Some of them therefore belong to the previous row.
   const Name worst = body_.Slice(ended[0], -1, kEnd, 1);
   Name finished = body_.Op("Greater", {worst, none_});
   if (body_.Int("early_stopping", 0) != 1) {
@@ -101,7 +101,7 @@ Beams::Step Beams::Choose(const Names& states, const Name& scores, const Name& t
   }
   const Name done_after = body_.Op("Or", {done, finished});
 
-  // The others go on, in their order.
+  // The other candidates continue in their order.
   const Name order = body_.Cast(Count(body_, twice_), DataType::kFloat);
   const Name behind = body_.Where(is_end, body_.Cast(twice_, DataType::kFloat), zero);
   const Name places = TopK(body_, body_.Add(behind, order), sizes_.beams, false)[1];
@@ -123,7 +123,7 @@ Beams::Step Beams::Choose(const Names& states, const Name& scores, const Name& t
 
 Beams::Best Beams::Finish(const Names& states, const Name& count) {
   const Name& sequences = states[kSequences];
-  // Those that were not done yet are as good as ended.
+  // Sequences of rows that are not done yet count as finished.
   const Name scores = body_.Where(states[kDone], none_, body_.Div(states[kSums], LengthPenalty(sequences)));
   const Names best = TopK(body_, body_.Concat({states[kEndedScores], scores}, 1), count, true);
   const Name padded = Padded(sequences);

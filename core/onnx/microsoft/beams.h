@@ -1,5 +1,5 @@
-// Beams: the bookkeeping of a beam search, as states of a loop: for each row of the batch the sums of log probabilities
-// of the sequences that are continued, and the best of those that have ended.
+// Beams: the state of a beam search, carried by a loop. For each row of the batch it has the sums of log probabilities
+// of the active sequences, and the best finished sequences.
 #pragma once
 
 #include "core/onnx/microsoft/body.h"
@@ -9,20 +9,20 @@ namespace epiphyte::core::microsoft {
 
 // Sizes as int64[1].
 struct BeamSizes {
-  Name batch, beams, most;  // most: the longest sequence
+  Name batch, beams, most;  // most: maximum sequence length
 };
 
 class Beams {
  public:
-  // `length_penalty`: the call's input.
+  // `length_penalty` is the index of the call's input.
   Beams(Body& body, BeamSizes sizes, size_t length_penalty);
 
   static constexpr size_t kStates = 5;
   std::vector<State> Start(const Name& prompt);
 
-  // The scores of all continuations, float[rows, vocabulary]: `log_probabilities` and the sums so far.
+  // The scores of all continuations, float[rows, vocabulary]: `log_probabilities` plus the sums so far.
   Name WithSums(const Names& states, const Name& log_probabilities);
-  // Chooses the next tokens. Of `next` the states of the next turn and whether there is one.
+  // Chooses the next tokens. `states` are those of the next turn; `go_on` tells whether there is one.
   struct Step {
     Chosen chosen;
     Names states;
@@ -30,8 +30,8 @@ class Beams {
   };
   Step Choose(const Names& states, const Name& scores, const Name& turn);
 
-  // After the loop: the best `count` (int64[1]) sequences of each row, int32[batch, count, most], and their scores,
-  // float[batch, count].
+  // Called after the loop. Returns the best `count` (int64[1]) sequences of each row, int32[batch, count, most], and
+  // their scores, float[batch, count].
   struct Best {
     Name sequences, scores;
   };
@@ -46,7 +46,7 @@ class Beams {
   BeamSizes sizes_;
   Name twice_;    // 2 * beams
   Name penalty_;  // float[1]
-  Name none_;     // the score of no sequence
+  Name none_;     // score of an empty slot
   Name pad_;      // int32
 };
 

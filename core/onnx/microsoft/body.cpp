@@ -8,10 +8,10 @@
 namespace epiphyte::core::microsoft {
 namespace {
 
-// The first opset whose forms of operators bodies are written in.
+// First opset; bodies use the operators in the form that they have there or later.
 constexpr int64_t kFirstOpset = 11;
 
-// To the nearest, ties to even; what is too large becomes infinite.
+// Rounds to nearest, ties to even. Values that are too large become infinite.
 uint16_t ToHalf(double value) {
   const auto bits = std::bit_cast<uint64_t>(value);
   const auto sign = static_cast<uint16_t>(bits >> 48 & 0x8000);
@@ -20,11 +20,11 @@ uint16_t ToHalf(double value) {
   if (magnitude >= 65520) return sign | 0x7c00;
   int exponent = 0;
   std::frexp(magnitude, &exponent);
-  // A step of half at this magnitude: 2^-10 of the power of two below it, 2^-24 at least.
+  // The spacing of half numbers at this magnitude: 2^-10 of the power of two below it, at least 2^-24.
   const int step = std::max(exponent - 1, -14) - 10;
   const auto steps = static_cast<uint32_t>(std::nearbyint(std::ldexp(magnitude, -step)));
   if (magnitude == 0) return sign;
-  // Subnormal numbers are their steps; a carry into the next exponent comes out right by itself.
+  // The bits of a subnormal number are its number of steps. A carry into the exponent is correct without further code.
   return static_cast<uint16_t>(sign | ((static_cast<uint32_t>(step + 24) << 10) + steps));
 }
 
@@ -36,8 +36,8 @@ uint16_t ToBfloat(float value) {
 }  // namespace
 
 Body::Body(const Node& call) : call_(call), opset_(call.graph().Opset("")), returned_(call.outputs().size()) {
-  if (opset_ == 0) opset_ = 17;  // a graph without operators of ai.onnx: any opset does
-  // Operators have one version each, so a body may use forms that an older graph doesn't have.
+  if (opset_ == 0) opset_ = 17;  // no ai.onnx operators in the graph: any opset works
+  // Each operator has one version, so a body may use forms that an older graph's opset doesn't have.
   opset_ = std::max(opset_, kFirstOpset);
   onnx::OperatorSetIdProto* import = function_.add_opset_import();
   import->set_domain("");
@@ -221,7 +221,7 @@ Name Body::AddConstant(const onnx::TensorProto& tensor, std::string_view stem) {
 
 Name Body::Fill(const Name& shape, double value, DataType type) { return Op("Expand", {Number(value, type), shape}); }
 
-// Under a name of its own: it may be a value of an enclosing graph, or be wanted twice.
+// Adds the output under a new name, because the value may belong to an enclosing graph or be returned twice.
 void Body::AddOutput(onnx::GraphProto& graph, const Name& value) {
   graph.add_output()->set_name(Op("Identity", {value}));
 }

@@ -1,15 +1,15 @@
-// Body: writes the function body of one com.microsoft node, of ai.onnx operators as the graph's opset has them: axes as
-// attribute or as input, numbers of splits, casts. The families' builders (table.h) say what is computed, in the
-// spellings that the recognisers of plugin_api/kit/epiphyte/kit/fuse know.
+// Body: writes the function body of one com.microsoft node, with ai.onnx operators in the form of the graph's opset
+// (axes as attribute or as input, numbers of splits, casts). The families' builders (table.h) define the computation,
+// in the forms that the recognizers of plugin_api/kit/epiphyte/kit/fuse know.
 //
 //   Body body(call);
 //   const Name x = body.In(0);
 //   body.Return(0, body.Mul(x, body.Op("Sigmoid", {x})));
 //   onnx::FunctionProto function = body.Finish();
 //
-// What is asked of the call and isn't known yet (an element type, a rank) throws NotKnownYet: inference may find it.
-// What the node can't be expressed with is an Error, INVALID_GRAPH where the model is wrong and NOT_IMPLEMENTED where
-// the operator has more than the body can say; both name the node.
+// A query about the call throws NotKnownYet if the answer (an element type, a rank) isn't known yet; later inference
+// may find it. If the node can't be expressed, an Error is thrown: INVALID_GRAPH when the model is wrong,
+// NOT_IMPLEMENTED when the body doesn't support a feature of the operator. Both name the node.
 #pragma once
 
 #include <onnx/defs/attr_proto_util.h>
@@ -30,12 +30,12 @@
 
 namespace epiphyte::core::microsoft {
 
-// A value of the body. Empty: left out.
+// Name of a value of the body. Empty: omitted.
 using Name = std::string;
 using Names = std::vector<Name>;
 using Attributes = std::vector<onnx::AttributeProto>;
 
-// The end of a slice that goes to the end.
+// `end` of a slice that reaches the end of the axis.
 inline constexpr int64_t kEnd = std::numeric_limits<int32_t>::max();
 
 struct NotKnownYet {
@@ -53,18 +53,18 @@ onnx::AttributeProto A(const char* name, const T& value) {
   }
 }
 
-// The domain and operator of a node that stands in a body for a graph attribute of the call: it computes what the graph
-// computes from the node's inputs. core/onnx/graph_calls.h replaces it by the graph's nodes.
+// Domain and operator of a placeholder node in a body. It stands for a graph attribute of the call, and computes the
+// graph's results from the node's inputs. core/onnx/graph_calls.h replaces it by the graph's nodes.
 inline constexpr std::string_view kGraphCallDomain = "epiphyte.body";
 inline constexpr std::string_view kGraphCall = "GraphCall";
 
-// What the nodes of a nested graph leave behind: see Body::Loop and Body::If.
+// Results of one turn of a loop; see Body::Loop.
 struct Turn {
-  Name go_on;    // a bool without dimensions
-  Names states;  // for the next turn
-  Names slices;  // of outputs that have one for each turn
+  Name go_on;    // bool scalar
+  Names states;  // states of the next turn
+  Names slices;  // this turn's slices of the stacked outputs
 };
-// A value that a loop carries from turn to turn. Sizes: -1 is one that differs or isn't known.
+// A value that a loop carries from turn to turn. A size of -1 varies or is unknown.
 struct State {
   Name start;
   DataType type = DataType::kUndefined;
@@ -73,27 +73,27 @@ struct State {
 
 class Body {
  public:
-  // Adds the inputs and as many outputs as `call` has to the function's interface.
+  // Adds the inputs and outputs of `call` to the function's interface.
   explicit Body(const Node& call);
 
   // --- the call
   int64_t opset() const { return opset_; }
   bool Has(size_t input) const { return call_.input(input) != nullptr; }
-  Name In(size_t input) const;  // empty when left out
-  // As In(), for an input that there must be.
+  Name In(size_t input) const;  // empty when omitted
+  // Like In(), for a required input.
   Name Need(size_t input, std::string_view what) const;
   bool Wants(size_t output) const { return call_.output(output) != nullptr; }
   size_t input_count() const { return call_.inputs().size(); }
   DataType TypeOf(size_t input) const;
-  // As TypeOf(); INVALID_GRAPH for what is no float, double, float16 or bfloat16.
+  // Like TypeOf(). Throws INVALID_GRAPH unless the type is float, double, float16 or bfloat16.
   DataType FloatTypeOf(size_t input) const;
-  // Of inputs that the model gives types to at all; kUndefined when it isn't known.
+  // The type of an input, if the model provides it; kUndefined when unknown.
   DataType TypeIfKnown(size_t input) const;
   size_t RankOf(size_t input) const;
-  // -1 when it isn't known; also for an axis that the input doesn't have. Counts from the end when negative.
+  // -1 when unknown, and for an axis that the input doesn't have. A negative axis counts from the end.
   int64_t DimIfKnown(size_t input, int64_t axis) const;
   std::optional<size_t> RankIfKnown(size_t input) const;
-  // The data of an input that is a constant, else null.
+  // The data of a constant input, else null.
   ConstantPtr ConstantOf(size_t input) const;
 
   int64_t Int(std::string_view name, int64_t fallback) const { return call_.IntAttribute(name, fallback); }
@@ -102,22 +102,22 @@ class Body {
   std::vector<int64_t> Ints(std::string_view name) const;
   std::vector<float> Floats(std::string_view name) const;
   bool HasAttribute(std::string_view name) const { return call_.FindAttribute(name) != nullptr; }
-  // Those of the call that are listed, as they are.
+  // Unchanged copies of the call's attributes with these names.
   Attributes Copy(std::initializer_list<std::string_view> names) const;
   // A graph attribute of the call; null when it is absent.
   const Graph* GraphAttribute(std::string_view name) const;
 
-  // The model is wrong.
+  // Reports that the model is wrong.
   template <typename... Args>
   [[noreturn]] void Reject(fmt::format_string<Args...> format, Args&&... args) const {
     Fail(StatusCode::kInvalidGraph, "{}: {}", NodeLabel(call_), fmt::format(format, std::forward<Args>(args)...));
   }
-  // The operator has more than this body can say.
+  // Reports that this body doesn't support a feature of the operator.
   template <typename... Args>
   [[noreturn]] void Unsupported(fmt::format_string<Args...> format, Args&&... args) const {
     Fail(StatusCode::kNotImplemented, "{}: {}", NodeLabel(call_), fmt::format(format, std::forward<Args>(args)...));
   }
-  // UNSUPPORTED unless the attribute is absent or has this value.
+  // Calls Unsupported unless the attribute is absent or has this value.
   void Only(std::string_view attribute, int64_t value) const;
   void NoInput(size_t input, std::string_view name) const;
   void NoOutput(size_t output, std::string_view name) const;
@@ -130,57 +130,57 @@ class Body {
   Name Mul(const Name& a, const Name& b) { return Op("Mul", {a, b}); }
   Name Div(const Name& a, const Name& b) { return Op("Div", {a, b}); }
   Name MatMul(const Name& a, const Name& b) { return Op("MatMul", {a, b}); }
-  // a + b, where either may be left out.
+  // a + b; either may be omitted.
   Name AddIf(const Name& a, const Name& b);
   Name Cast(const Name& x, DataType to);
   Name Reshape(const Name& x, std::vector<int64_t> shape) { return Op("Reshape", {x, Integers(std::move(shape))}); }
   Name Transpose(const Name& x, std::vector<int64_t> perm) { return Op("Transpose", {x}, {A("perm", perm)}); }
   Name Unsqueeze(const Name& x, std::vector<int64_t> axes) { return WithAxes("Unsqueeze", x, std::move(axes), 13); }
   Name Squeeze(const Name& x, std::vector<int64_t> axes) { return WithAxes("Squeeze", x, std::move(axes), 13); }
-  // Keeps the dimensions.
+  // These keep the dimensions.
   Name ReduceMean(const Name& x, std::vector<int64_t> axes) { return WithAxes("ReduceMean", x, std::move(axes), 18); }
   Name ReduceMax(const Name& x, std::vector<int64_t> axes) { return WithAxes("ReduceMax", x, std::move(axes), 18); }
   Name ReduceSum(const Name& x, std::vector<int64_t> axes, bool keep);
   Name Concat(Names parts, int64_t axis) { return Op("Concat", std::move(parts), {A("axis", axis)}); }
-  // Of one axis; `begin` and `end` are int64 vectors of one element.
+  // Slices one axis. `begin` and `end` are int64 vectors with one element.
   Name Slice(const Name& x, const Name& begin, const Name& end, int64_t axis) {
     return Op("Slice", {x, begin, end, Integers({axis})});
   }
   Name Slice(const Name& x, int64_t begin, int64_t end, int64_t axis) {
     return Slice(x, Integers({begin}), Integers({end}), axis);
   }
-  // Equal parts.
+  // Splits into equal parts.
   Names Split(const Name& x, size_t parts, int64_t axis);
   Names Split(const Name& x, std::vector<int64_t> sizes, int64_t axis);
   Name Gather(const Name& x, const Name& indices, int64_t axis = 0) {
     return Op("Gather", {x, indices}, {A("axis", axis)});
   }
   Name Where(const Name& condition, const Name& a, const Name& b) { return Op("Where", {condition, a, b}); }
-  Name Softmax(const Name& x) { return Op("Softmax", {x}, {A("axis", -1)}); }  // of the last axis
+  Name Softmax(const Name& x) { return Op("Softmax", {x}, {A("axis", -1)}); }  // over the last axis
   // The size of an axis, as int64[1].
   Name SizeOf(const Name& x, int64_t axis);
-  // `value`, without dimensions, in each element of a tensor of that shape (an int64 vector).
+  // A tensor of that shape (an int64 vector) with `value` in each element.
   Name Fill(const Name& shape, double value, DataType type);
 
   // --- nested graphs
-  // At most `turns` (int64 without dimensions) turns. Returns the states at the end, and then the slices, stacked.
-  // `build` writes the nodes of one turn, given the states and the turn's number.
+  // Runs at most `turns` (int64 scalar) turns. Returns the final states, then the stacked slices. `build` writes the
+  // nodes of one turn, given the states and the turn's number.
   Names Loop(const Name& turns, const std::vector<State>& states,
              const std::function<Turn(const Names& states, const Name& turn)>& build);
-  // `condition`: a bool without dimensions. Both branches make as many values.
+  // `condition` is a bool scalar. Both branches return equally many values.
   Names If(const Name& condition, const std::function<Names()>& then_branch, const std::function<Names()>& else_branch);
-  // What a graph attribute of the call computes from `inputs`, one for each of the graph's.
+  // The results of a graph attribute of the call for `inputs`, one for each input of the graph.
   Names CallGraph(std::string_view attribute, Names inputs);
 
   // --- constants
   Name Integers(std::vector<int64_t> values);  // int64[n]
-  Name Integer(int64_t value);                 // int64, no dimensions
-  Name Number(double value, DataType type);    // no dimensions, of any number type but the packed ones
+  Name Integer(int64_t value);                 // int64 scalar
+  Name Number(double value, DataType type);    // scalar of any number type except packed types
   Name Lowest(DataType type);                  // the lowest finite number of a float type
 
   // --- results
   void Return(size_t output, const Name& value);
-  // Ends the body. INVALID_GRAPH-free: throws NOT_IMPLEMENTED when the call wants an output that wasn't returned.
+  // Ends the body. Throws NOT_IMPLEMENTED when the call uses an output that wasn't returned; never INVALID_GRAPH.
   onnx::FunctionProto Finish();
 
  private:
@@ -195,7 +195,7 @@ class Body {
   int64_t opset_;
   onnx::FunctionProto function_;
   std::vector<Name> returned_;
-  std::vector<onnx::GraphProto*> nested_;  // graphs that are being written, the innermost last
+  std::vector<onnx::GraphProto*> nested_;  // graphs being written, innermost last
   size_t next_ = 0;
 };
 

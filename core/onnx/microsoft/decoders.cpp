@@ -11,7 +11,8 @@ const Graph& NeedGraph(const Body& body, std::string_view name) {
   return *graph;
 }
 
-// The type of keys or values that a graph takes, as it declares them: sizes of heads are known, others differ by turn.
+// The state for a graph's past input, with the type that the graph declares. Head sizes are known; other sizes vary by
+// turn.
 State PastOf(const Body& body, const Graph& graph, size_t input, size_t rank) {
   const ValueDef& value = *graph.inputs()[input];
   const TypePtr& type = value.type();
@@ -35,7 +36,7 @@ State PastOf(const Body& body, const Graph& graph, size_t input, size_t rank) {
   return state;
 }
 
-// A size as int64[1], or the name of one.
+// A shape as an int64 vector: `dims`, with `rows` at `rows_axis` and `length` at the second last axis.
 Name SizesOf(Body& body, const std::vector<int64_t>& dims, const Name& rows, const Name& length, size_t rows_axis) {
   Names sizes;
   for (size_t axis = 0; axis < dims.size(); ++axis) {
@@ -44,7 +45,7 @@ Name SizesOf(Body& body, const std::vector<int64_t>& dims, const Name& rows, con
   return body.Concat(std::move(sizes), 0);
 }
 
-// Each row of the batch for each of its beams.
+// Repeats each row of the batch for its beams.
 Name Repeat(Body& body, const Name& x, const Name& beams) {
   if (beams.empty()) return x;
   const Name shape = body.Op("Shape", {x});
@@ -54,7 +55,7 @@ Name Repeat(Body& body, const Name& x, const Name& beams) {
   return body.Op("Reshape", {wide, body.Concat({body.Integers({-1}), row}, 0)});
 }
 
-// Of the last token, [rows, vocabulary], in float; of as many tokens as the attribute says there are.
+// The logits of the last token as float[rows, vocabulary], cut to vocab_size if the attribute is set.
 Name LastLogits(Body& body, const Name& logits) {
   Name last = body.Squeeze(body.Slice(logits, -1, kEnd, 1), {1});
   if (const int64_t words = body.Int("vocab_size", 0); words > 0) last = body.Slice(last, 0, words, 1);
@@ -65,8 +66,9 @@ Name Reorder(Body& body, const Name& x, const Name& rows, int64_t axis) {
   return rows.empty() ? x : body.Gather(x, rows, axis);
 }
 
-// Inputs: input_ids, position_ids, attention_mask, past_0 …; outputs: logits, present_0 …. A past is [2, rows, heads,
-// length, size]. With one more input, the past's length, pasts are buffers as long as the longest sequence.
+// Decoder for GPT-2. Inputs: input_ids, position_ids, attention_mask, past_0 …; outputs: logits, present_0 …. A past is
+// [2, rows, heads, length, size]. If there is an additional input for the past's length, pasts are buffers of the
+// maximum sequence length.
 class GptDecoder : public Decoder {
  public:
   GptDecoder(Body& body, const DecoderOptions& options) : body_(body), graph_(NeedGraph(body, "decoder")) {
@@ -86,7 +88,7 @@ class GptDecoder : public Decoder {
     const Name words = body.Where(body.Op("Equal", {ids, pad}), zero, one);
     const bool has_mask = options.attention_mask != 0 && body.Has(options.attention_mask);
     const Name mask = has_mask ? body.Cast(body.In(options.attention_mask), DataType::kInt32) : words;
-    // Positions count what isn't padding, whatever the mask says.
+    // Positions count the tokens that aren't padding, whatever the mask says.
     const Name counted = body.Op("CumSum", {words, body.Integer(1)});
     const Name positions = body.Where(body.Op("Equal", {words, zero}), zero, body.Sub(counted, one));
     lengths_ = Repeat(body, body.Slice(counted, -1, kEnd, 1), options.beams);
@@ -141,8 +143,8 @@ class GptDecoder : public Decoder {
   Names states_, presents_;
 };
 
-// The encoder runs once. It makes keys and values of its own for each layer, and in models of the older form also the
-// logits of the first token, what it encoded, and the decoder's keys and values of the first tokens.
+// The encoder runs once. It produces cross-attention keys and values for each layer. In older models it also produces
+// the logits of the first token, the encoder's hidden states, and the decoder's keys and values of the first tokens.
 class EncoderDecoder : public Decoder {
  public:
   EncoderDecoder(Body& body, const DecoderOptions& options)
@@ -211,7 +213,7 @@ class EncoderDecoder : public Decoder {
     if (!mask_.empty()) return mask_;
     if (options.attention_mask != 0 && body_.Has(options.attention_mask))
       return mask_ = body_.Cast(body_.In(options.attention_mask), DataType::kInt32);
-    // What is padded on the left; an end in the shape of padding counts.
+    // Masks the padding on the left only: later tokens count even if they equal the padding token.
     const Name zero = body_.Number(0, DataType::kInt32), one = body_.Number(1, DataType::kInt32);
     const Name pad = body_.Number(static_cast<double>(body_.Int("pad_token_id", -1)), DataType::kInt32);
     const Name ids = body_.Cast(body_.In(kPrompt), DataType::kInt32);
@@ -271,7 +273,7 @@ class EncoderDecoder : public Decoder {
       body_.Reject("graph '{}' has {} inputs, {} expected: {} and four pasts for each of {} layers", graph_.name(),
                    inputs.size(), first_past_ + 4 * layers_, first_past_, layers_);
     }
-    // Unless it says that it wants one token, it gets all.
+    // The decoder gets all tokens unless its input declares a length of one token.
     const TypePtr& type = inputs[0]->type();
     const bool takes_one = type != nullptr && type->IsTensor() && type->shape() && type->shape()->size() == 2 &&
                            (*type->shape())[1].value == 1;
@@ -281,14 +283,14 @@ class EncoderDecoder : public Decoder {
   Body& body_;
   const Graph& encoder_;
   const Graph& graph_;
-  const DecoderOptions* options_ = nullptr;  // while the constructor runs
+  const DecoderOptions* options_ = nullptr;  // valid during the constructor only
   size_t layers_ = 0;
-  size_t first_past_ = 0;  // of the decoder's inputs
+  size_t first_past_ = 0;  // index among the decoder's inputs
   bool encodes_first_ = false;
   bool takes_sequences_ = false;
   Name beams_, start_, prompt_, mask_, first_logits_;
   Names encoded_, cross_;
-  Names fixed_;  // inputs of the decoder that are the same in all turns
+  Names fixed_;  // decoder inputs that are the same in all turns
   Names presents_;
 };
 

@@ -1,5 +1,6 @@
-// Operators of ai.onnx's first opsets that ONNX dropped before 1.5 and ONNX Runtime kept: until opset 9, what
-// MeanVarianceNormalization was until opset 8, and ThresholdedRelu, which ONNX took in with opset 10.
+// Operators of ai.onnx's first opsets that ONNX removed before 1.5 and ONNX Runtime kept. They apply until opset 9. Two
+// are special: the early form of MeanVarianceNormalization (until opset 8), and ThresholdedRelu, which ONNX added in
+// opset 10.
 #include <limits>
 
 #include "core/onnx/microsoft/forms.h"
@@ -8,7 +9,7 @@
 namespace epiphyte::core::microsoft {
 namespace {
 
-// The attribute, which there must be.
+// The value of a required attribute.
 Name NeedNumber(Body& body, const char* attribute, DataType type) {
   if (!body.HasAttribute(attribute)) body.Reject("attribute '{}' is missing", attribute);
   return body.Number(body.Float(attribute, 0), type);
@@ -21,7 +22,7 @@ void BuildAffine(Body& body) {
   body.Return(0, body.Add(scaled, body.Number(body.Float("beta", 0), type)));
 }
 
-// border: left, top, right, bottom. With scale, height and width of the result, the latter two don't count.
+// border: left, top, right, bottom. If scale gives the result's height and width, right and bottom are ignored.
 void BuildCrop(Body& body) {
   const std::vector<int64_t> border = body.Ints("border"), size = body.Ints("scale");
   if (border.size() != 4)
@@ -51,7 +52,7 @@ void BuildDynamicSlice(Body& body) {
   body.Return(0, body.Op("Slice", {body.Need(0, "data"), body.Need(1, "starts"), body.Need(2, "ends"), body.In(3)}));
 }
 
-// scale x, and of each channel its own bias
+// scale * x plus a bias for each channel
 void BuildImageScaler(Body& body) {
   const DataType type = body.FloatTypeOf(0);
   const std::vector<float> bias = body.Floats("bias");
@@ -67,7 +68,7 @@ void BuildImageScaler(Body& body) {
   body.Return(0, body.Add(scaled, numbers.size() == 1 ? numbers[0] : body.Concat(numbers, 1)));
 }
 
-// The statistics are of the whole batch.
+// Mean and variance are computed over the whole batch.
 void BuildMeanVarianceNormalization(Body& body) {
   const size_t rank = body.RankOf(0);
   if (rank != 4) body.Reject("the input has {} dimensions, 4 expected", rank);
@@ -77,7 +78,7 @@ void BuildMeanVarianceNormalization(Body& body) {
   const Name centred = body.Sub(x, body.ReduceMean(x, axes));
   if (body.Int("normalize_variance", 1) == 0) return body.Return(0, centred);
   const Name deviation = body.Op("Sqrt", {body.ReduceMean(body.Mul(centred, centred), axes)});
-  // The small number is that of MeanVarianceNormalization-9.
+  // The epsilon is that of MeanVarianceNormalization-9.
   body.Return(0, body.Div(centred, body.Add(deviation, body.Number(1e-9F, body.FloatTypeOf(0)))));
 }
 

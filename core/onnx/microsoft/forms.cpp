@@ -105,7 +105,7 @@ bool IsVector(const Body& body, size_t input) {
 
 namespace {
 
-// Types that the operators of the graph's opset take, with scales along an axis or not.
+// Whether an operator of the graph's opset supports the type, with scales along an axis or not.
 bool HasOperator(const Body& body, const Quantization& quantization, bool dequantize) {
   constexpr int64_t kHasAxis = 13;
   constexpr int64_t kHasShortTypes = 21;
@@ -128,7 +128,8 @@ Attributes AxisOf(const Body& body, const Quantization& quantization) {
   return {A("axis", quantization.axis)};
 }
 
-// A vector along the axis, in a shape that broadcasts to the tensor. A number in any shape becomes one without any.
+// Reshapes a vector along the axis to broadcast with the tensor. A single number in any shape becomes a vector of one
+// element.
 Name Spread(Body& body, const Name& vector, const Quantization& quantization) {
   if (!quantization.per_axis) return body.Reshape(vector, {1});
   const auto rank = static_cast<int64_t>(quantization.rank);
@@ -152,7 +153,7 @@ std::pair<double, double> RangeOf(DataType type) {
 
 Name Dequantize(Body& body, const Name& x, const Quantization& quantization) {
   if (HasOperator(body, quantization, true)) {
-    // int32 has no zero point.
+    // DequantizeLinear doesn't allow a zero point for int32.
     const Name zero = quantization.type == DataType::kInt32 ? Name() : quantization.zero_point;
     return body.Op("DequantizeLinear", {x, quantization.scale, zero}, AxisOf(body, quantization));
   }
@@ -167,7 +168,7 @@ Name Dequantize(Body& body, const Name& x, const Quantization& quantization) {
 Name Quantize(Body& body, const Name& x, const Quantization& quantization) {
   const DataType type = quantization.type;
   if (HasOperator(body, quantization, false)) {
-    // Without a zero point the result is uint8.
+    // Without a zero point QuantizeLinear returns uint8, so other types need one.
     Name zero = quantization.zero_point;
     if (zero.empty() && type != DataType::kUint8) zero = body.Number(0, type);
     return body.Op("QuantizeLinear", {x, quantization.scale, zero}, AxisOf(body, quantization));

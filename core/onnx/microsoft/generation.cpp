@@ -1,4 +1,4 @@
-// BeamSearch, GreedySearch and Sampling: text that is generated token by token by graphs that the operators bring.
+// BeamSearch, GreedySearch and Sampling: text generation, token by token, with graphs that are attributes of the call.
 #include <functional>
 #include <memory>
 
@@ -19,7 +19,7 @@ Names From(const Names& states, size_t first) {
 }
 void Append(Names* names, const Names& more) { names->insert(names->end(), more.begin(), more.end()); }
 
-// How many tokens there is room for, without dimensions.
+// Number of tokens that may be added, as a scalar.
 Name TurnsOf(Body& body, const Name& most, const Name& prompt) {
   return body.Squeeze(body.Sub(most, body.SizeOf(prompt, 1)), {0});
 }
@@ -31,7 +31,7 @@ struct BeamSearchInputs {
                           kVocabMask = 7, kPrefixMask = 8, kAttentionMask = 9, kDecoderIds = 10, kProcessor = 11;
 };
 
-// [turns, batch, beams, vocabulary], with zeros for turns that there weren't.
+// [turns, batch, beams, vocabulary], with zeros for turns that did not run.
 Name AllScores(Body& body, const Name& scores, const Name& turns) {
   const Name missing = body.Sub(body.Reshape(turns, {1}), body.SizeOf(scores, 0));
   const Name rest = body.Slice(body.Op("Shape", {scores}), 1, kEnd, 0);
@@ -73,7 +73,7 @@ void SearchBeams(Body& body, size_t temperature, int64_t model_type) {
   const Names end = body.Loop(turns, states, search);
   const Beams::Best best = beams.Finish(end, OneInteger(body, I::kReturned, "num_return_sequences"));
   body.Return(0, best.sequences);
-  // Scores have the type of the penalties.
+  // The returned scores have the type of the penalties.
   DataType type = DataType::kFloat;
   if (body.Has(I::kLengthPenalty)) type = body.FloatTypeOf(I::kLengthPenalty);
   body.Return(1, body.Cast(best.scores, type));
@@ -94,12 +94,12 @@ void BuildWhisperBeamSearch(Body& body) {
 
 // --- one sequence for each row
 
-// Chooses a token of each row: int64[batch, 1].
+// Chooses one token for each row: int64[batch, 1].
 using Choose = std::function<Name(const Name& scores, const Name& turn)>;
 
 constexpr size_t kMostLength = 1, kLeastLength = 2;
 
-// States: sequences, which rows have ended, and those of the decoder.
+// States: the sequences, the rows that have ended, and the decoder's states.
 void SearchOne(Body& body, const ScoreInputs& inputs, size_t attention_mask, const Choose& choose) {
   constexpr size_t kStates = 2;
   const Name most = OneInteger(body, kMostLength, "max_length");
@@ -140,15 +140,15 @@ void BuildGreedySearch(Body& body) {
 
 // --- sampling
 
-// Numbers as C++'s std::minstd_rand0 draws them for a seed: Lehmer's generator with the multiplier 16807 and the
-// modulus 2^31 - 1 (Park and Miller, Random number generators: good ones are hard to find, 1988). double[n, 1] in [0,
-// 1), each of two draws. `count` and `seed`: int64[1]
+// Random numbers equal to those of C++'s std::minstd_rand0 for a seed: Lehmer's generator with multiplier 16807 and
+// modulus 2^31 - 1 (Park and Miller, Random number generators: good ones are hard to find, 1988). Returns double[n, 1]
+// in [0, 1), each made from two draws. `count` and `seed` are int64[1].
 Name UniformNumbers(Body& body, const Name& count, const Name& seed) {
   constexpr int64_t kMultiplier = 16807, kModulus = (int64_t{1} << 31) - 1;
   const Name modulus = body.Integers({kModulus});
   const auto modulo = [&](const Name& x) { return body.Op("Mod", {x, modulus}); };
   const Name draws = body.Add(count, count);
-  // Powers of the multiplier, twice as many in each turn.
+  // Powers of the multiplier; their number doubles each turn.
   const std::vector<State> start = {{body.Integers({kMultiplier}), DataType::kInt64, {-1}}};
   const auto grow = [&](const Names& states, const Name&) {
     const Name last = body.Slice(states[0], -1, kEnd, 0);
@@ -157,7 +157,7 @@ Name UniformNumbers(Body& body, const Name& count, const Name& seed) {
   };
   constexpr int64_t kMostTurns = 40;
   const Name powers = body.Loop(body.Integer(kMostTurns), start, grow).front();
-  // Negative seeds count as unsigned ones, and 0 as 1.
+  // Negative seeds are converted to unsigned; 0 becomes 1.
   constexpr int64_t kUnsigned = int64_t{1} << 32;
   const Name zero = body.Integers({0}), one = body.Integers({1});
   const Name is_negative = body.Op("Less", {seed, zero});
@@ -171,8 +171,8 @@ Name UniformNumbers(Body& body, const Name& count, const Name& seed) {
   return body.Div(sum, body.Number(kRange * kRange, DataType::kDouble));
 }
 
-// The least likely tokens, which together are no more likely than 1 - top_p, get the filter's value. Reads scores in
-// the order of their size: ascending, or, for the custom way, descending.
+// Sets the least likely tokens to filter_value. Together these have a probability of at most 1 - top_p. Scores are
+// sorted in ascending order, or in descending order for the custom variant.
 Name FilterUnlikely(Body& body, const Name& scores) {
   const bool custom = body.Int("custom", 0) != 0;
   const Name filter = body.Number(body.Float("filter_value", -1e20f), DataType::kFloat);
@@ -182,7 +182,7 @@ Name FilterUnlikely(Body& body, const Name& scores) {
   const Name likely = body.Softmax(sorted[0]);
   Name dropped;
   if (custom) {
-    // What comes behind those that reach top_p.
+    // Drops the tokens after those that together reach top_p.
     const Name before = body.Op("CumSum", {likely, body.Integer(1)}, {A("exclusive", 1)});
     dropped = body.Op("Greater", {before, body.Number(top_p, DataType::kFloat)});
   } else {

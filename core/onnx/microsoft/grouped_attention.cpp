@@ -1,4 +1,5 @@
-// GroupQueryAttention, whose keys and values are a cache with a length for each row of the batch, and RotaryEmbedding.
+// GroupQueryAttention, which uses a key-value cache with a separate length for each row of the batch, and
+// RotaryEmbedding.
 #include <limits>
 
 #include "core/onnx/microsoft/attention_core.h"
@@ -10,7 +11,7 @@ namespace {
 constexpr size_t kQuery = 0, kKey = 1, kValue = 2, kPastKey = 3, kPastValue = 4, kLengths = 5, kTotal = 6, kCos = 7,
                  kSin = 8, kPositions = 9, kScoresBias = 10, kSink = 11;
 
-// How many pairs of a head's elements the cosines of input `cos` turn.
+// Number of rotated pairs of elements per head, from the shape of input `cos`.
 int64_t HalfOf(const Body& body, size_t cos) {
   constexpr int64_t kMost = 1 << 20;
   body.Need(cos, "cos_cache");
@@ -87,8 +88,9 @@ class GroupedAttention {
     attention_.v = body_.Transpose(parts[2], {0, 2, 1, 3});
   }
 
-  // Where each row's new keys begin, [batch], and the position of each query, [batch, queries]. seqlens_k is one less
-  // than a row's keys with the new ones; a prompt, which is all there is, begins at 0 however long a row really is.
+  // The start of each row's new keys, [batch], and the position of each query, [batch, queries]. seqlens_k is the
+  // number of a row's keys, including new ones, minus one. A prompt without past starts at 0, whatever the row's
+  // length.
   void TakePositions() {
     const Name lengths =
         body_.Cast(body_.Reshape(body_.Need(kLengths, "seqlens_k"), {body_.DimIfKnown(kQuery, 0)}), DataType::kInt64);
@@ -111,14 +113,15 @@ class GroupedAttention {
     attention_.k = Rotate(body_, attention_.k, rotary);
   }
 
-  // The keys or values that are attended to; what is behind them in a cache that is longer is returned only.
+  // Returns the keys or values to attend to. A longer cache has further elements after these, which are only returned
+  // as output.
   Name WithPast(size_t past, size_t output, const Name& added) {
     if (!body_.Has(past)) {
       body_.Return(output, added);
       return added;
     }
     if (body_.DimIfKnown(kQuery, 0) == 1) {
-      // One row: its keys stand behind one another.
+      // With one row the keys are contiguous.
       const Name joined = body_.Concat({body_.Slice(body_.In(past), body_.Integers({0}), begins_, 2), added}, 2);
       const Name behind = body_.Slice(body_.In(past), total_, body_.Integers({kEnd}), 2);
       body_.Return(output, body_.Wants(output) ? body_.Concat({joined, behind}, 2) : Name());
@@ -193,7 +196,7 @@ void BuildRotaryEmbedding(Body& body) {
   Name positions = body.Need(1, "position_ids");
   const size_t positions_rank = body.RankOf(1);
   if (positions_rank == 1 || positions_rank == 0) {
-    // The position of the first, for all rows.
+    // The position of the first token, for all rows.
     const Name count = Count(body, body.SizeOf(x, rank == 3 ? 1 : 2));
     positions = body.Unsqueeze(body.Add(count, OneInteger(body, 1, "position_ids")), {0});
     rotary.batched = false;

@@ -1,18 +1,18 @@
-// Products of integers that make floats, and quantised weights that are read by rows.
+// Integer GEMMs with float results, and row lookups in quantized weights.
 #include "core/onnx/microsoft/forms.h"
 #include "core/onnx/microsoft/table.h"
 
 namespace epiphyte::core::microsoft {
 namespace {
 
-// A scale or zero point with a value for each column stands for the last axis as it is.
+// A scale or zero point with one value per column broadcasts along the last axis.
 Name ScaledProduct(Body& body, const Name& product, const Name& a_scale, const Name& b_scale, const Name& bias) {
   const Name scaled = body.Mul(body.Cast(product, DataType::kFloat), body.Mul(a_scale, b_scale));
   return body.AddIf(scaled, bias);
 }
 
-// B's scales and zero points with a value for each column may differ from column to column, which the integer product
-// takes for the matrix alone.
+// Checks B's scales and zero points: only one value, or one value per column. The integer GEMM supports these for a
+// matrix only.
 void CheckColumns(const Body& body, size_t input, const char* what) {
   const auto rank = body.RankIfKnown(input);
   if (rank && *rank > 1) body.Unsupported("{} has {} dimensions; one number, or one for each column", what, *rank);
@@ -35,7 +35,8 @@ void BuildMatMulIntegerToFloat(Body& body) {
   body.Return(0, ScaledProduct(body, product, body.Need(2, "a_scale"), body.Need(3, "b_scale"), body.In(6)));
 }
 
-// Weights [directions, k, n] with scales and zero points [directions] or [directions, n] as floats [directions, n, k].
+// Converts weights [directions, k, n] to floats [directions, n, k]. Scales and zero points are [directions] or
+// [directions, n].
 Name LstmWeights(Body& body, size_t weights, size_t scale, size_t zero_point) {
   const auto spread = [&](size_t input) {
     return body.Unsqueeze(body.In(input),
@@ -57,7 +58,7 @@ void BuildDynamicQuantizeLstm(Body& body) {
   for (size_t i = 0; i < made.size(); ++i) body.Return(i, made[i]);
 }
 
-// bytes → their halves, the lower first, in twice as many.
+// Splits each byte into two nibbles, the lower one first; the result has twice as many elements.
 Name UnpackNibbles(Body& body, const Name& bytes, size_t rank) {
   const Name four = body.Number(4, DataType::kUint8);
   const auto shift = [&](const Name& x, const char* direction) {
@@ -103,7 +104,7 @@ void BuildGatherBlockQuantized(Body& body) {
   const int64_t blocks = (packed ? 2 * stored_width : stored_width) / block;
   const DataType type = body.TypeOf(2);
 
-  // 4-bit types have no Gather: as bytes, which are made of them once.
+  // Gather doesn't support 4-bit types, so they are cast to bytes first.
   const auto rows = [&](size_t input) {
     const Name data = body.In(input);
     if (bytes) return body.Gather(data, indices);
@@ -118,7 +119,7 @@ void BuildGatherBlockQuantized(Body& body) {
   const auto spread = [&](const Name& x) { return body.Unsqueeze(x, {static_cast<int64_t>(rank)}); };
   if (body.Has(3)) {
     Name zeros = rows(3);
-    // An odd number of blocks leaves half a byte over.
+    // An odd number of blocks leaves an unused nibble.
     if (packed) zeros = body.Slice(UnpackNibbles(body, zeros, rank), 0, blocks, static_cast<int64_t>(rank) - 1);
     numbers = body.Sub(numbers, spread(body.Cast(zeros, type)));
   } else if (bytes) {

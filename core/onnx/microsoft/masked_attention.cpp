@@ -1,12 +1,12 @@
-// DecoderMaskedMultiHeadAttention and DecoderMaskedSelfAttention: attention of one new token to those before it, whose
-// keys and values are in buffers, and which may have been computed for another beam.
+// DecoderMaskedMultiHeadAttention and DecoderMaskedSelfAttention: attention of one new token to the previous tokens.
+// Their keys and values are in buffers, and may have been computed for another beam.
 #include "core/onnx/microsoft/attention_core.h"
 #include "core/onnx/microsoft/table.h"
 
 namespace epiphyte::core::microsoft {
 namespace {
 
-// Where the two operators have their inputs.
+// Indices of the inputs that differ between the two operators.
 struct InputPlaces {
   size_t mask, bias_of_scores, past_length, beam_width, indirection;
 };
@@ -19,7 +19,7 @@ class MaskedAttention {
     if (body_.Has(places_.indirection)) TakeBeams();
   }
 
-  // The row of the buffers where each position of a row's past is: [rows, most].
+  // For each position of a row's past, the row of the buffers that holds it: [rows, most].
   void TakeBeams() {
     const Name width = body_.Has(places_.beam_width) ? OneInteger(body_, places_.beam_width, "beam_width")
                                                      : body_.SizeOf(body_.In(places_.indirection), 1);
@@ -38,7 +38,7 @@ class MaskedAttention {
 
   Name Heads(const Name& x) { return SplitHeads(body_, x, attention_.heads); }
 
-  // The new keys or values behind those of the past; what is returned of them.
+  // Appends the new keys or values to the past, in `*attended`. Returns the value for the operator's output.
   Name WithPast(const Name& past, const Name& added, Name* attended) {
     if (body_.Int("past_present_share_buffer", 0) == 0) return *attended = body_.Concat({past, added}, 2);
     const Name length = OneInteger(body_, places_.past_length, "past_sequence_length");
@@ -47,7 +47,7 @@ class MaskedAttention {
     return cached.buffer;
   }
 
-  // The past of each row from the rows that the table names.
+  // Gathers the past of each row from the buffer rows in the beam table.
   Name OfBeams(const Name& past, const Name& length) {
     const Name rows = body_.Slice(beams_, body_.Integers({0}), length, 1);
     const Name positions = body_.Op("Expand", {Count(body_, length), body_.Op("Shape", {rows})});
@@ -56,7 +56,7 @@ class MaskedAttention {
     return body_.Transpose(found, {0, 2, 1, 3});
   }
 
-  // Returns the scores.
+  // Adds the masks and runs the attention. Returns the scores.
   Name Finish() {
     if (body_.Has(places_.mask)) {
       const size_t rank = body_.RankOf(places_.mask);
@@ -78,7 +78,7 @@ class MaskedAttention {
   Body& body_;
   const InputPlaces& places_;
   AttentionParts attention_;
-  Name beams_;  // empty: each row has its own past
+  Name beams_;  // empty: each row uses its own past
 };
 
 void BuildDecoderMaskedMultiHeadAttention(Body& body) {
@@ -93,7 +93,7 @@ void BuildDecoderMaskedMultiHeadAttention(Body& body) {
   const bool packed = !body.Has(kKey);
   const int64_t width = body.DimIfKnown(kQuery, 2);
   attention.SetHeads(packed && width >= 0 ? width / 3 : width);
-  // Keys and values of an encoder come with their heads and their bias.
+  // Cross-attention keys and values come already split into heads and with bias.
   const bool cross = !packed && body.RankOf(kKey) == 4;
   if (cross && (body.Has(kPastKey) || body.Wants(1) || body.Wants(2)))
     body.Reject("the keys are those of an encoder (4 dimensions), which have neither a past nor a present");

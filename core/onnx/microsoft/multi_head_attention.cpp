@@ -1,4 +1,4 @@
-// MultiHeadAttention: attention on projected queries, keys and values, which may come packed or be those of a cache.
+// MultiHeadAttention: attention on projected queries, keys and values, which may be packed or come from a cache.
 #include <limits>
 
 #include "core/onnx/microsoft/attention_core.h"
@@ -10,14 +10,14 @@ namespace {
 constexpr size_t kQuery = 0, kKey = 1, kValue = 2, kBias = 3, kPaddingMask = 4, kScoresBias = 5, kPastKey = 6,
                  kPastValue = 7, kPastLength = 8;
 
-// Part `index` of [batch, sequence, heads, parts, size], with its bias, as [batch, heads, sequence, size].
+// Part `index` of [batch, sequence, heads, parts, size], plus its bias, as [batch, heads, sequence, size].
 Name Unpacked(Body& body, const Names& parts, size_t index, const Name& bias, int64_t heads) {
   const Name part = body.Squeeze(parts[index], {3});
   const Name biased = bias.empty() ? part : body.Add(part, body.Reshape(bias, {heads, -1}));
   return body.Transpose(biased, {0, 2, 1, 3});
 }
 
-// The bias's parts for queries, keys and values; empty without a bias.
+// The parts of the bias for queries, keys and values; empty without a bias.
 Names BiasParts(Body& body, int64_t query_width) {
   if (!body.Has(kBias)) return {{}, {}, {}};
   const int64_t all = body.DimIfKnown(kBias, 0);
@@ -58,7 +58,7 @@ void TakeOperands(Body& body, AttentionParts& attention, int64_t width) {
     attention.k = Unpacked(body, packed, 0, bias[1], attention.heads);
     attention.v = Unpacked(body, packed, 1, bias[2], attention.heads);
   } else if (key_rank == 4) {
-    // Those of an encoder, as they were cached: with their bias.
+    // Cached cross-attention keys and values of an encoder, which include their bias.
     attention.k = key;
     attention.v = body.Need(kValue, "value");
   } else if (key_rank == 3) {
@@ -77,8 +77,8 @@ Name PaddingMask(Body& body, const Name& keys, DataType type) {
   if (rank == 1) {
     const int64_t length = body.DimIfKnown(kPaddingMask, 0);
     const int64_t batch = body.DimIfKnown(kQuery, 0);
-    // Behind the lengths may be where the queries and the keys of each row begin when all are put behind each other,
-    // which says nothing of rows that lie apart.
+    // After the lengths the mask may contain the start offsets of each row's queries and keys in a concatenated layout.
+    // They have no meaning for rows that are stored separately.
     const bool with_starts = length >= 0 && batch >= 0 && length == 3 * batch + 2;
     if (length >= 0 && batch >= 0 && length != batch && !with_starts) {
       body.Unsupported(
@@ -111,7 +111,7 @@ void BuildMultiHeadAttention(Body& body) {
   TakeOperands(body, attention, width);
   if (body.Has(kPastKey) != body.Has(kPastValue)) body.Reject("past_key and past_value go together, one is missing");
   if (body.Has(kPastKey) && body.Has(kPastLength)) {
-    // A buffer with room for more, of which so many are in use.
+    // A buffer with spare room; `length` elements are in use.
     const Name length = OneInteger(body, kPastLength, "past_sequence_length");
     const Cached keys = AppendToBuffer(body, body.In(kPastKey), length, attention.k);
     const Cached values = AppendToBuffer(body, body.In(kPastValue), length, attention.v);

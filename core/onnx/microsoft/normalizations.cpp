@@ -1,11 +1,11 @@
-// Normalisations with the sums in front of them.
+// Normalizations with fused sums in front of them.
 #include "core/onnx/microsoft/forms.h"
 #include "core/onnx/microsoft/table.h"
 
 namespace epiphyte::core::microsoft {
 namespace {
 
-// input + bias + skip: the bias first, so that it can go into the product that made the input.
+// input + bias + skip. The bias is added first, so that it can be fused into the GEMM that produces the input.
 Name SkipSum(Body& body, size_t bias) {
   return body.Add(body.AddIf(body.Need(0, "input"), body.In(bias)), body.Need(1, "skip"));
 }
@@ -21,7 +21,7 @@ void BuildSkipLayerNormalization(Body& body) {
   body.Return(3, sum);
 }
 
-// One zero for each row: the operator has an output for a mean, and subtracts none.
+// One zero for each row, for the mean output of an operator that subtracts no mean.
 Name NoMean(Body& body, const Name& x) {
   const Name rows = body.Slice(body.Op("Shape", {x}), 0, -1, 0);
   return body.Fill(body.Concat({rows, body.Integers({1})}, 0), 0, DataType::kFloat);
@@ -40,12 +40,12 @@ void BuildSkipSimplifiedLayerNormalization(Body& body) {
 void BuildSimplifiedLayerNormalization(Body& body) {
   body.Only("stash_type", 1);
   int64_t axis = body.Int("axis", -1);
-  // The last axis, however it is told.
+  // The last axis becomes -1, also when given as a positive number.
   if (axis >= 0 && axis == static_cast<int64_t>(body.RankOf(0)) - 1) axis = -1;
   const DataType type = body.FloatTypeOf(0);
   const DataType scale = body.TypeIfKnown(1) == DataType::kUndefined ? type : body.FloatTypeOf(1);
   const Name x = body.Need(0, "X");
-  // The scale's type is the result's where the two differ.
+  // If the types of input and scale differ, the result has the scale's type.
   if (scale != type) {
     const Normalized wide = RmsNormalization(body, body.Cast(x, scale), body.Need(1, "scale"),
                                              body.Float("epsilon", 1e-5f), axis, scale, body.Wants(1));
@@ -58,7 +58,7 @@ void BuildSimplifiedLayerNormalization(Body& body) {
   body.Return(1, normal.inverse_deviation);
 }
 
-// How many of a row's elements are 1, as int32; of `ids` without a mask 0 for each row.
+// Number of ones in each row of the mask, as int32. Without a mask it is 0 for each row of `ids`.
 Name MaskIndex(Body& body, const Name& ids) {
   const Name mask = body.In(7);
   if (mask.empty()) {

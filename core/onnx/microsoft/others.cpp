@@ -1,4 +1,4 @@
-// Operators that ONNX took over later, and others that say what one of ONNX's does.
+// Operators that ONNX adopted later, and operators that are equivalent to one of ONNX's.
 #include "core/onnx/microsoft/body.h"
 #include "core/onnx/microsoft/table.h"
 
@@ -28,7 +28,7 @@ void BuildGatherNd(Body& body) {
   body.Return(0, body.Op("GatherND", {body.Need(0, "data"), indices}));
 }
 
-// (limits with one number each in any shape; the step is 1 where it is left out)
+// Each limit is one number in any shape. The step is 1 when omitted.
 void BuildRange(Body& body) {
   const auto number = [&](size_t input) { return body.Op("Squeeze", {body.Need(input, "a limit")}); };
   const Name step = body.Has(2) ? number(2) : body.Cast(body.Integer(1), body.TypeOf(0));
@@ -40,7 +40,7 @@ void BuildTrilu(Body& body) {
   body.Return(0, body.Op("Trilu", Inputs(body), body.Copy({"upper"})));
 }
 
-// In the order in which they come first.
+// Unique elements in the order of their first occurrence.
 void BuildUnique(Body& body) {
   const Names made = body.Ops("Unique", 4, {body.Need(0, "x")}, {A("sorted", 0)});
   body.Return(0, made[0]);
@@ -48,14 +48,14 @@ void BuildUnique(Body& body) {
   body.Return(2, made[3]);
 }
 
-// Of the last two dimensions: Gauss's and Jordan's elimination with the largest pivot of each column, in double.
+// Inverts the last two dimensions by Gauss-Jordan elimination with partial pivoting, in double.
 void BuildInverse(Body& body) {
   const Name x = body.Need(0, "X");
   const DataType type = body.FloatTypeOf(0);
   constexpr DataType kWide = DataType::kDouble;
   const Name shape = body.Op("Shape", {x});
   const Name n = body.SizeOf(x, -1);
-  // [matrices, n, 2 n]: each with the identity beside it.
+  // [matrices, n, 2 n]: each matrix with the identity to its right.
   const Name square = body.Op("Reshape", {body.Cast(x, kWide), body.Concat({body.Integers({-1}), n, n}, 0)});
   const Name count = body.SizeOf(square, 0);
   const Name rows = body.Op("Range", {body.Integer(0), body.Squeeze(n, {0}), body.Integer(1)});
@@ -66,7 +66,7 @@ void BuildInverse(Body& body) {
     const Name column = body.Op("Abs", {body.Gather(states[0], turn, 2)});
     const Name is_done = body.Op("Less", {rows, turn});
     const Name pivot = body.Op("ArgMax", {body.Where(is_done, body.Number(-1, kWide), column)}, {A("axis", 1)});
-    // The pivot's row changes places with the turn's.
+    // Swaps the pivot's row with the row of this turn.
     const Name is_turn = body.Op("Equal", {rows, turn});
     const Name others = body.Where(body.Op("Equal", {rows, pivot}), turn, rows);
     const Name places = body.Unsqueeze(body.Where(is_turn, pivot, others), {2});

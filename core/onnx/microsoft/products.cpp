@@ -1,4 +1,4 @@
-// Products with what optimisers fused into them: transposes, factors, biases, activations.
+// GEMMs and convolutions with fused transposes, factors, biases and activations.
 #include "core/onnx/microsoft/forms.h"
 #include "core/onnx/microsoft/table.h"
 
@@ -14,7 +14,7 @@ void BuildFusedConv(Body& body) {
   body.Return(0, Activation(body, body.AddIf(conv, body.In(3)), type, activation, body.Floats("activation_params")));
 }
 
-// What the transposes of batch and of matrix make of an operand of such a rank; empty: nothing.
+// The permutation for transposing the batch and the matrix dimensions of an operand with this rank; empty: none.
 std::vector<int64_t> OperandPerm(int64_t rank, bool matrix, bool batch) {
   if (rank < 2 || (!matrix && !(batch && rank > 2))) return {};
   std::vector<int64_t> perm;

@@ -1,12 +1,12 @@
-// Operators between quantised tensors: DequantizeLinear, the operator, QuantizeLinear, which providers that compute on
-// integers recognise as a unit.
+// Operators between quantized tensors: DequantizeLinear, the operator, QuantizeLinear. Providers that compute on
+// integers recognize this as a unit.
 #include "core/onnx/microsoft/forms.h"
 #include "core/onnx/microsoft/table.h"
 
 namespace epiphyte::core::microsoft {
 namespace {
 
-// One number for the whole tensor, at inputs `scale` and `scale` + 1; its type is that of input `x`.
+// Per-tensor quantization with inputs `scale` and `scale` + 1; the quantized type is that of input `x`.
 Quantization WholeTensor(const Body& body, size_t x, size_t scale) {
   Quantization quantization;
   quantization.scale = body.Need(scale, "a scale");
@@ -17,7 +17,7 @@ Quantization WholeTensor(const Body& body, size_t x, size_t scale) {
   return quantization;
 }
 
-// The result has the type of its zero point, else that of `like`.
+// Quantization of the result. Its type is that of its zero point, else that of input `like`.
 Quantization ResultAt(const Body& body, size_t scale, size_t like) {
   return WholeTensor(body, body.Has(scale + 1) ? scale + 1 : like, scale);
 }
@@ -41,7 +41,7 @@ void BuildLeakyRelu(Body& body) {
   ReturnQuantized(body, body.Op("LeakyRelu", {DequantizedInput(body)}, {A("alpha", body.Float("alpha", 0.01f))}));
 }
 
-// Before opset 13 all axes from `axis` on are one.
+// Before opset 13 all axes from `axis` on are treated as one.
 void BuildSoftmax(Body& body) {
   const Name x = DequantizedInput(body);
   const int64_t opset = body.Int("opset", 13);
@@ -88,7 +88,7 @@ void BuildReduceMean(Body& body) {
   ReturnQuantized(body, body.Int("keepdims", 1) != 0 ? mean : body.Squeeze(mean, axes));
 }
 
-// A B + C, where C is in steps of alpha a_scale b_scale. Without a scale of the result it stays float.
+// A B + C. C is in units of alpha a_scale b_scale. Without a scale for the result it stays float.
 void BuildGemm(Body& body) {
   const bool turned = body.Int("transB", 0) != 0;
   const Quantization a = WholeTensor(body, 0, 1);
@@ -111,7 +111,7 @@ void BuildGemm(Body& body) {
   body.Return(0, Quantize(body, y, ResultAt(body, 7, 0)));
 }
 
-// The operators of ai.onnx with more types, and with scales of a lower precision.
+// Quantization for operators like ai.onnx's with more types, and with scales of lower precision.
 Quantization OfCall(const Body& body, DataType type) {
   Quantization quantization{body.Need(1, "scale"), body.In(2), type, body.Int("axis", 1), IsVector(body, 1), 0};
   if (quantization.per_axis) quantization.rank = body.RankOf(0);

@@ -1,11 +1,11 @@
-// Windows over quantised images, whose channels may come last.
+// Convolution and pooling on quantized images with channels first or last.
 #include "core/onnx/microsoft/forms.h"
 #include "core/onnx/microsoft/table.h"
 
 namespace epiphyte::core::microsoft {
 namespace {
 
-// Channels from the end to the second place, and back.
+// Moves the channels from the last axis to axis 1, and back.
 Name ChannelsFirst(Body& body, const Name& x, size_t rank) {
   std::vector<int64_t> perm = {0, static_cast<int64_t>(rank) - 1};
   for (size_t i = 1; i + 1 < rank; ++i) perm.push_back(static_cast<int64_t>(i));

@@ -1,5 +1,5 @@
-// The operators of com.microsoft that have bodies, by family. A row says what a call may have; the builder gets calls
-// that fit their row.
+// Operators of com.microsoft that have bodies, by family. A row states the inputs, outputs and attributes that a call
+// may have. Builders only get calls that match their row.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct Operator {
   uint32_t min_inputs;
   uint32_t max_inputs;
   uint32_t max_outputs;
-  // "name:kind …" of all that the operator has: f float, i int, s string, F floats, I ints, S strings, g graph.
+  // "name:kind …" for all attributes: f float, i int, s string, F floats, I ints, S strings, g graph.
   std::string_view attributes;
   void (*build)(Body& body);
 };
@@ -44,7 +44,7 @@ std::span<const Operator> OtherOperators();
 std::span<const Operator> MaskedAttentionOperators();
 // generation.cpp
 std::span<const Operator> GenerationOperators();
-// early_operators.cpp; these are of ai.onnx
+// early_operators.cpp; operators of ai.onnx
 std::span<const Operator> EarlyOperators();
 
 }  // namespace epiphyte::core::microsoft

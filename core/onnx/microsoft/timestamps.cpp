@@ -4,13 +4,13 @@
 
 namespace epiphyte::core::microsoft {
 
-// What is known of the sequences. Conditions are bool[rows, 1] unless they say otherwise.
+// Facts about the sequences. Conditions are bool[rows, 1] unless noted.
 struct TimestampRules::State {
   Name words;        // int64[vocabulary]
   Name is_stamp;     // bool[vocabulary]
-  Name has_begun;    // there are tokens behind the first timestamp, or behind what stands for it: the whole sequence
+  Name has_begun;    // tokens exist after the first timestamp; without a timestamp the whole sequence counts
   Name after_stamp;  // the last token is a timestamp
-  Name after_pair;   // the one before it is one too, or there is none before it that counts
+  Name after_pair;   // the token before it is a timestamp too, or no token before it counts
   Name has_stamps;
   Name last_stamp;  // int64[rows, 1]
 };
@@ -33,15 +33,15 @@ Name TimestampRules::Forbidden(const State& state) {
   const Name never = either(is("no_timestamps_token_id"), is("start_of_lm_token_id"));
   const Name tasks = either(is("decoder_start_token_id"), either(is("translate_token_id"), is("transcribe_token_id")));
   Name forbidden = either(never, both(state.has_begun, tasks));
-  // Timestamps come in pairs: a second one behind the first, none behind the second.
+  // Timestamps come in pairs: a second one must follow the first, none may follow the second.
   const Name pair_is_open = both(state.after_stamp, no(state.after_pair));
   forbidden = either(forbidden, both(both(state.after_stamp, state.after_pair), state.is_stamp));
   forbidden = either(forbidden, both(pair_is_open, below(body_.Integers({end_}))));
-  // They do not go back; only the second of a pair may be the same as the first.
+  // Timestamps never decrease. Only the second of a pair may equal the first.
   const Name next = body_.Add(state.last_stamp, body_.Integers({1}));
   const Name earliest = body_.Where(pair_is_open, state.last_stamp, next);
   forbidden = either(forbidden, both(state.has_stamps, both(state.is_stamp, below(earliest))));
-  // The first one is at most a second after the begin; stamps are 20 milliseconds apart.
+  // The first timestamp is at most one second after the start; timestamps are 20 milliseconds apart.
   constexpr int64_t kMostAtFirst = 50;
   const Name is_late = no(below(body_.Integers({first_ + kMostAtFirst + 1})));
   return either(forbidden, both(no(state.has_begun), is_late));
@@ -60,7 +60,7 @@ Name TimestampRules::Process(const Name& scores, const Name& sequences, const Na
   const Name before_first = body_.ReduceSum(body_.Where(body_.Op("Greater", {seen, zero}), zero, one), {1}, true);
   state.has_begun = body_.Op("Less", {body_.Add(before_first, one), length});
   state.after_stamp = body_.Slice(stamps, -1, kEnd, 1);
-  // A sequence of one token has no token before; the last one stands in for it.
+  // A sequence of one token has no previous token; its last token is used instead.
   const Name before_last = body_.Slice(body_.Concat({state.after_stamp, stamps}, 1), -2, -1, 1);
   state.after_pair = body_.Op("Or", {body_.Op("Not", {state.has_begun}), before_last});
   state.has_stamps = body_.Op("Greater", {body_.Slice(seen, -1, kEnd, 1), zero});
@@ -69,7 +69,7 @@ Name TimestampRules::Process(const Name& scores, const Name& sequences, const Na
   state.last_stamp = body_.Op("GatherElements", {tokens, last}, {A("axis", 1)});
   const Name allowed = body_.Where(Forbidden(state), least, scores);
 
-  // Text gives way where all timestamps together are likelier than the likeliest word.
+  // Text is forbidden if all timestamps together are more likely than the most likely word.
   const Name of_stamps = body_.Slice(allowed, first_, kEnd, 1);
   const Name top = body_.ReduceMax(of_stamps, {1});
   const Name sum = body_.ReduceSum(body_.Op("Exp", {body_.Sub(of_stamps, top)}), {1}, true);

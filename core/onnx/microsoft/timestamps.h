@@ -1,4 +1,4 @@
-// TimestampRules: which tokens a Whisper model may say next, as its timestamps come in pairs and do not go back
+// TimestampRules: the tokens that a Whisper model may produce next. Timestamps come in pairs and never decrease
 // (Radford et al., Robust Speech Recognition via Large-Scale Weak Supervision, 2022).
 #pragma once
 
@@ -11,8 +11,8 @@ class TimestampRules {
   // Reads the ids of special tokens from the call's attributes.
   explicit TimestampRules(Body& body);
 
-  // `scores` float[rows, vocabulary] of what comes behind `sequences`, int32[rows, length]; what must not come gets
-  // `least`.
+  // Sets the scores of forbidden tokens to `least`. `scores` float[rows, vocabulary] are those of the token after
+  // `sequences`, int32[rows, length].
   Name Process(const Name& scores, const Name& sequences, const Name& least);
 
  private:
@@ -20,7 +20,7 @@ class TimestampRules {
   Name Forbidden(const State& state);
 
   Body& body_;
-  int64_t end_, first_;  // the end of the text, the first timestamp
+  int64_t end_, first_;  // ids of the end of text and of the first timestamp
 };
 
 }  // namespace epiphyte::core::microsoft

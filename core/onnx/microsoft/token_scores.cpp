@@ -7,14 +7,14 @@
 namespace epiphyte::core::microsoft {
 namespace {
 
-// Longer ones no model names, and each takes nodes.
+// No model uses longer n-grams, and each needs nodes.
 constexpr int64_t kLongestNgram = 64;
 
 bool Given(const Body& body, size_t input) { return input != 0 && body.Has(input); }
 
 Name OneFloat(Body& body, size_t input) { return body.Cast(body.Reshape(body.In(input), {1}), DataType::kFloat); }
 
-// The value of an input of one element that is known before the run.
+// The value of a one-element input that is known before the run.
 template <typename T>
 std::optional<T> KnownValue(const Body& body, size_t input, DataType type) {
   const ConstantPtr constant = body.ConstantOf(input);
@@ -90,7 +90,7 @@ Name TokenScores::FollowRules(const Name& scores, const Name& sequences) {
   return body_.Where(body_.Op("Equal", {processor_, body_.Integers({1})}), ruled, scores);
 }
 
-// Makes the tokens that a sequence has less likely.
+// Makes tokens that already occur in the sequence less likely.
 Name TokenScores::PenalizeRepetition(const Name& scores, const Name& words) {
   const Name zero = body_.Number(0, DataType::kFloat);
   const Name none = body_.Fill(body_.Op("Shape", {scores}), 0, DataType::kFloat);
@@ -101,15 +101,15 @@ Name TokenScores::PenalizeRepetition(const Name& scores, const Name& words) {
   return body_.Where(body_.Op("Greater", {occurs, zero}), penalized, scores);
 }
 
-// What would complete an n-gram that the sequence has must not come.
+// Forbids tokens that would complete an n-gram that the sequence already contains.
 Name TokenScores::ForbidRepeatedNgrams(const Name& scores, const Name& words, int64_t size) {
   const Name rows = body_.SizeOf(words, 0), length = body_.SizeOf(words, 1), count = body_.SizeOf(scores, 1);
-  // Sequences that are shorter than an n-gram begin with tokens that no other is like.
+  // Sequences shorter than an n-gram are padded at the front with a token that equals no other.
   constexpr double kNoWord = -1;
   const Name before = body_.Concat({rows, body_.Integers({size})}, 0);
   const Name all =
       body_.Concat({body_.Cast(body_.Fill(before, kNoWord, DataType::kInt32), DataType::kInt64), words}, 1);
-  // One window for each place that an n-gram may have.
+  // One window for each possible position of an n-gram.
   const Name windows = body_.Add(length, body_.Integers({1}));
   const auto window = [&](int64_t offset) {
     const Name begin = body_.Integers({offset});
@@ -122,7 +122,7 @@ Name TokenScores::ForbidRepeatedNgrams(const Name& scores, const Name& words, in
     const Name last = body_.Slice(all, -from_end, from_end == 1 ? kEnd : 1 - from_end, 1);
     fits = body_.Op("And", {fits, body_.Op("Equal", {window(i), last})});
   }
-  // Others go to one place more, which is dropped.
+  // Other positions write to one extra column, which is dropped.
   const Name places = body_.Where(fits, candidates, count);
   const Name shape = body_.Concat({rows, body_.Add(count, body_.Integers({1}))}, 0);
   const Name none = body_.Fill(shape, 0, DataType::kFloat);

@@ -1,4 +1,4 @@
-// TokenScores: what a search does to the scores of the next token before it chooses: penalties, masks and lengths.
+// TokenScores: adjusts the scores of the next token before a search chooses one: penalties, masks and lengths.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace epiphyte::core::microsoft {
 
-// Inputs of the call; 0: it has none.
+// Indices of the call's inputs; 0: the call has no such input.
 struct ScoreInputs {
   size_t min_length = 0;
   size_t repetition_penalty = 0;
@@ -20,10 +20,10 @@ struct ScoreInputs {
 
 class TokenScores {
  public:
-  // `beams`: int64[1], rows for each of the batch; empty: one.
+  // `beams` int64[1]: rows per batch row; empty: one.
   TokenScores(Body& body, const ScoreInputs& inputs, const Name& beams);
 
-  // `scores` float[rows, vocabulary] of what comes behind `sequences`, int32[rows, length].
+  // `scores` float[rows, vocabulary] are those of the token after `sequences`, int32[rows, length].
   Name Process(Name scores, const Name& sequences, const Name& turn);
 
  private:
@@ -34,14 +34,14 @@ class TokenScores {
 
   Body& body_;
   ScoreInputs inputs_;
-  Name least_;               // the score of what must not come
+  Name least_;               // score of a forbidden token
   Name repetition_penalty_;  // float; empty: none
-  Name vocab_mask_;          // bool[vocabulary]: what must not come
-  Name prefix_mask_;         // bool[rows, vocabulary]: what must not come first
+  Name vocab_mask_;          // bool[vocabulary]: forbidden tokens
+  Name prefix_mask_;         // bool[rows, vocabulary]: forbidden first tokens
   Name min_length_;          // int64[1]
   Name temperature_;         // float
   Name presence_penalty_;    // float[batch, vocabulary]
-  Name processor_;           // int64[1]; empty where it is known to be 1
+  Name processor_;           // int64[1]; empty when it is known to be 1
   std::optional<TimestampRules> timestamps_;
 };
 

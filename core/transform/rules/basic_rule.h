@@ -1,4 +1,4 @@
-// BasicRule: the name, level and operators of a rule, so that a rule's class is its Apply.
+// BasicRule: holds the name, level and operators of a rule, so that a rule's class contains only Apply.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// Chains of similar nodes that one node can stand for.
+// Merges chains of similar nodes into one node.
 #include <algorithm>
 
 #include "core/base/error.h"
@@ -9,7 +9,8 @@
 namespace epiphyte::core {
 namespace {
 
-// What a number type can hold exactly: an integer range as bits without the sign, or mantissa and exponent bits.
+// Values that a numeric type represents exactly: for integers the number of bits without the sign, for floating point
+// the mantissa and exponent bits.
 struct NumberFormat {
   bool is_float;
   bool is_signed;
@@ -36,7 +37,7 @@ std::optional<NumberFormat> FormatOf(DataType type) {
   }
 }
 
-// Every value of `from` is a value of `to`.
+// True when every value of `from` is a value of `to`.
 bool HoldsExactly(DataType to, DataType from) {
   const auto narrow = FormatOf(from);
   const auto wide = FormatOf(to);
@@ -47,7 +48,7 @@ bool HoldsExactly(DataType to, DataType from) {
   return narrow->precision <= wide->precision && narrow->exponent <= (wide->is_float ? wide->exponent : 0);
 }
 
-// Cast(Cast(x: A → B) → C) is Cast(x → C) when B holds every A.
+// Cast(Cast(x: A → B) → C) becomes Cast(x → C) when B represents every value of A exactly.
 class MergeCasts final : public BasicRule {
  public:
   MergeCasts() : BasicRule("MergeCasts", {"Cast"}) {}
@@ -98,7 +99,8 @@ class MergeTransposes final : public BasicRule {
   }
 };
 
-// A Reshape doesn't care what shape its input had before, and a chain that ends in the shape it began with is nothing.
+// Merges consecutive reshapes: the result doesn't depend on the shape in between. A chain that ends in its first shape
+// is removed.
 class MergeReshapes final : public BasicRule {
  public:
   MergeReshapes() : BasicRule("MergeReshapes", {"Reshape", "Flatten", "Squeeze", "Unsqueeze"}) {}
@@ -117,7 +119,7 @@ class MergeReshapes final : public BasicRule {
   }
 
  private:
-  // A 0 in the shape copies a dimension of the input, unless allowzero says that it is one.
+  // Whether the target shape states every dimension. A 0 copies the input's dimension unless allowzero is set.
   static bool NamesEveryDimension(const Node& node) {
     std::optional<std::vector<int64_t>> shape;
     if (const Attribute* attribute = node.FindAttribute("shape")) {

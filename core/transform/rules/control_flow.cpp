@@ -1,4 +1,4 @@
-// Control flow that is decided before the run: an If whose condition is known, a Loop that runs never or once.
+// Inlines control flow that is decided before the run: an If with a known condition, a Loop that runs never or once.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -76,7 +76,7 @@ class InlineLoop final : public BasicRule {
     return {node.inputs().begin() + 2, end};
   }
 
-  // One number as the body declares it: of one dimension, or of none.
+  // Adds a constant with one number, as a scalar or with one dimension as the body declares it.
   template <typename T>
   static ValueDef* AddOne(Graph& graph, const ValueDef& input, std::string_view name, DataType type, T number) {
     const bool is_vector = input.type() != nullptr && input.type()->shape() && input.type()->shape()->size() == 1;
@@ -84,7 +84,7 @@ class InlineLoop final : public BasicRule {
     return graph.AddConstant(graph.FreshName(name), Constant::Copy(type, std::move(dims), &number, sizeof number));
   }
 
-  // nullopt: not known, or more than one.
+  // The number of iterations, 0 or 1; nullopt when it is unknown or greater.
   static std::optional<int64_t> KnownTrips(const Node& node, const Graph& body) {
     const auto begins = node.input(1) == nullptr ? true : KnownCondition(ConstantInput(node, 1));
     const Constant* count = ConstantInput(node, 0);
@@ -99,7 +99,7 @@ class InlineLoop final : public BasicRule {
     return begins_for_sure && goes_on == false ? std::optional<int64_t>(1) : std::nullopt;
   }
 
-  // The final values are the initial ones, and nothing was stacked.
+  // Replaces a Loop that never runs: final values are the initial ones, and scan outputs are empty.
   static bool Skip(Graph& graph, Node& node, const Graph& body, size_t carried, const TransformContext& context) {
     const std::vector<ValueDef*> outputs = node.outputs();
     std::vector<ConstantPtr> empty(outputs.size());
@@ -128,7 +128,8 @@ class InlineLoop final : public BasicRule {
     return true;
   }
 
-  // Whether `output` may have the value of `source`, or, if it isn't carried, be nothing of its type.
+  // Whether `output` may be replaced: by the value of `source` when it is carried, otherwise by an empty tensor of its
+  // type.
   static bool MayBecome(const ValueDef& output, const ValueDef& source, bool carried) {
     const bool is_tensor = source.type() != nullptr && source.type()->IsTensor();
     if (!carried && (!StaticShape(&source) || source.type()->element_type() == DataType::kString)) return false;

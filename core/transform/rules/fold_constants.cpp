@@ -1,4 +1,4 @@
-// Constant folding: nodes that depend on nothing but constants are computed now.
+// Constant folding: computes nodes that depend only on constants.
 #include <algorithm>
 #include <array>
 
@@ -8,7 +8,7 @@
 namespace epiphyte::core {
 namespace {
 
-// Random results must differ from run to run; quantized weights stay in the form in which providers look for them.
+// Random results must differ from run to run. Quantized weights keep the form that providers look for.
 constexpr std::array<std::string_view, 8> kNeverFolded = {"RandomNormal",      "RandomNormalLike", "RandomUniform",
                                                           "RandomUniformLike", "Multinomial",      "Bernoulli",
                                                           "QuantizeLinear",    "DequantizeLinear"};
@@ -76,7 +76,7 @@ class FoldConstants final : public Transform {
     }
     for (const ValueDef* output : node.outputs()) {
       if (output == nullptr) continue;
-      // Graph outputs are made by nodes; and what isn't a tensor can't be a constant.
+      // A graph output needs a producing node. A value that isn't a tensor can't be a constant.
       if (output->IsOutput()) return false;
       if (output->type() != nullptr && output->type()->kind() != EP_KIND_UNKNOWN && !output->type()->IsTensor())
         return false;

@@ -14,10 +14,10 @@ namespace {
 constexpr std::array<std::string_view, 7> kRandom = {
     "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli", "Dropout"};
 
-// A DequantizeLinear belongs to the operator behind it: providers for integer hardware claim both as one unit, and only
-// if nothing else reads the dequantised value. Merged, two equal ones would serve two operators, and neither would be
-// found. (Equal QuantizeLinear nodes do merge: an output that is quantised once makes a unit, one that is quantised
-// twice doesn't.)
+// A DequantizeLinear belongs to the operator that reads it. Providers for integer hardware claim both as one unit, but
+// only if the dequantized value has no other reader. Merging two equal ones would give the value two readers, and
+// neither unit would be found. Equal QuantizeLinear nodes do merge: an output that is quantized once forms a unit, one
+// that is quantized twice doesn't.
 bool IsPartOfItsConsumer(const Node& node) { return node.Is("DequantizeLinear"); }
 
 bool CanMerge(const Node& node) {
@@ -75,7 +75,7 @@ class MergeCommonSubexpressions final : public Transform {
       const auto twin = std::find_if(same_hash.begin(), same_hash.end(),
                                      [&](const Node* other) { return SameExpression(*other, *node); });
       if (twin == same_hash.end()) {
-        // Many different nodes of one hash are an attack, not a model.
+        // More than 32 different nodes with one hash indicate an attack, not a model.
         if (same_hash.size() < 32) same_hash.push_back(node);
         continue;
       }

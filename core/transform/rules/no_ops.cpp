@@ -1,4 +1,4 @@
-// Removal of nodes whose output has the same value as an input.
+// Removes nodes with an output that equals an input.
 #include <algorithm>
 #include <numeric>
 
@@ -14,8 +14,8 @@ bool AllAre(const std::optional<std::vector<int64_t>>& values, int64_t expected)
   return values && std::all_of(values->begin(), values->end(), [=](int64_t value) { return value == expected; });
 }
 
-// Providers for integer hardware claim an operator together with the nodes that dequantise its input and quantise its
-// output. Without the operator the two would be left over, unless they undo each other.
+// Providers for integer hardware claim an operator with the nodes that dequantize its input and quantize its output.
+// Removing the operator would leave these two behind, unless they undo each other.
 bool IsMiddleOfQuantizedUnit(const Node& node) {
   const Node* dequantize = ProducedBy(node.input(0), "DequantizeLinear");
   const ValueDef* output = node.output(0);
@@ -28,7 +28,7 @@ bool Bypass(Graph& graph, Node& node, ValueDef* source, const TransformContext& 
   return !IsMiddleOfQuantizedUnit(node) && BypassNode(graph, node, source, context);
 }
 
-// Identity, and variadic operators of one input.
+// Removes Identity, and variadic operators with one input.
 class RemoveIdentity final : public BasicRule {
  public:
   RemoveIdentity() : BasicRule("RemoveIdentity", {"Identity", "Concat", "Sum", "Max", "Min", "Mean"}) {}
@@ -38,7 +38,7 @@ class RemoveIdentity final : public BasicRule {
   }
 };
 
-// Outside of training Dropout hands its input on.
+// Removes Dropout, which forwards its input outside of training.
 class RemoveDropout final : public BasicRule {
  public:
   RemoveDropout() : BasicRule("RemoveDropout", {"Dropout"}) {}
@@ -61,7 +61,7 @@ class RemoveNoOpCast final : public BasicRule {
   }
 };
 
-// Operators that keep the elements and their order: nothing happens when the shape stays the same too.
+// Removes operators that keep the elements and their order when the shape stays the same too.
 class RemoveNoOpShapeChange final : public BasicRule {
  public:
   RemoveNoOpShapeChange()
@@ -72,7 +72,7 @@ class RemoveNoOpShapeChange final : public BasicRule {
   }
 };
 
-// Operators that move elements about: Transpose, Slice and Pad whose parameters leave all where they are.
+// Removes Transpose, Slice and Pad when their parameters leave every element in its place.
 class RemoveNoOpMovement final : public BasicRule {
  public:
   RemoveNoOpMovement() : BasicRule("RemoveNoOpMovement", {"Transpose", "Slice", "Pad"}) {}
@@ -93,7 +93,7 @@ class RemoveNoOpMovement final : public BasicRule {
     return perm->ints() == identity;
   }
 
-  // With positive steps, as many elements as before means all of them in order.
+  // True when the Slice keeps all elements in order: the shape is unchanged and the steps are positive.
   static bool IsWholeSlice(const Node& node) {
     if (!SameStaticShape(node.input(0), node.output(0))) return false;
     if (node.input(4) == nullptr) return true;
@@ -109,7 +109,7 @@ class RemoveNoOpMovement final : public BasicRule {
   }
 };
 
-// x + 0, x - 0, x * 1, x / 1 on floating point, where the constant doesn't widen the shape.
+// Removes x + 0, x - 0, x * 1 and x / 1 on floating point, where the constant doesn't broadcast x to a larger shape.
 class RemoveNeutralArithmetic final : public BasicRule {
  public:
   RemoveNeutralArithmetic() : BasicRule("RemoveNeutralArithmetic", {"Add", "Sub", "Mul", "Div"}) {}

@@ -1,4 +1,4 @@
-// Quantization that undoes a dequantization.
+// Removes quantization that undoes a dequantization.
 #include <cstring>
 
 #include "core/transform/edit.h"
@@ -32,8 +32,8 @@ bool Undoes(const Node& quantize, const Node& dequantize) {
 
 namespace {
 
-// QuantizeLinear(DequantizeLinear(q)) is q when both have the same scale and zero point; so the second pair of
-// Q-DQ-Q-DQ goes.
+// QuantizeLinear(DequantizeLinear(q)) is q when both have the same scale and zero point. Therefore the second pair of
+// Q-DQ-Q-DQ is removed.
 class RemoveRequantization final : public BasicRule {
  public:
   RemoveRequantization() : BasicRule("RemoveRequantization", {"QuantizeLinear"}) {}

@@ -1,4 +1,4 @@
-// Dead nodes: what no graph output depends on is removed, with the constants that only it needed.
+// Removes nodes that no graph output depends on, and the constants that only they read.
 #include <algorithm>
 
 #include "core/graph/context_node.h"
@@ -8,7 +8,7 @@
 namespace epiphyte::core {
 namespace {
 
-// An EP context may hold the data of others even when nothing reads its outputs.
+// An EPContext node may hold the payload of other nodes even when nothing reads its outputs.
 bool HasSideEffects(const Node& node) { return IsContextNode(node); }
 
 class RemoveDeadNodes final : public Transform {

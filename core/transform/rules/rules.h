@@ -1,4 +1,4 @@
-// Every transform and rule the core has. What each does is said where it is defined.
+// Factories of all transforms and rules of the core. Each is described where it is defined.
 #pragma once
 
 #include <memory>
@@ -31,7 +31,7 @@ std::unique_ptr<RewriteRule> MakeInlineLoop();
 // quantization.cpp
 std::unique_ptr<RewriteRule> MakeRemoveRequantization();
 
-// Whole-graph transforms, each in the file of its name.
+// Whole-graph transforms, each in the file with its name.
 std::unique_ptr<Transform> MakeFoldConstants();
 std::unique_ptr<Transform> MakeShareConstants();
 std::unique_ptr<Transform> MakeMergeCommonSubexpressions();

@@ -1,4 +1,4 @@
-// Shape arithmetic that is known before the run.
+// Folds shape arithmetic with a result that is known before the run.
 #include <algorithm>
 
 #include "core/transform/edit.h"
@@ -8,7 +8,7 @@
 namespace epiphyte::core {
 namespace {
 
-// The dimensions that a Shape node gives, -1 for unknown ones; nullopt when not even their number is known.
+// The dimensions that a Shape node returns, -1 for unknown ones; nullopt when the rank is unknown.
 std::optional<std::vector<int64_t>> KnownDimensions(const Node& shape) {
   const ValueDef* data = shape.input(0);
   const auto rank = Rank(data);
@@ -37,7 +37,7 @@ bool ReplaceByIntegers(Graph& graph, Node& node, std::vector<int64_t> dims, cons
   return ReplaceByConstants(graph, node, std::move(result), context);
 }
 
-// Shape and Size of a tensor whose dimensions are known.
+// Folds Shape and Size of a tensor with known dimensions.
 class FoldShape final : public BasicRule {
  public:
   FoldShape() : BasicRule("FoldShape", {"Shape", "Size"}) {}
@@ -53,7 +53,7 @@ class FoldShape final : public BasicRule {
   }
 };
 
-// Gather and Slice of a Shape, where the dimensions they take are known though others aren't.
+// Folds Gather and Slice of a Shape when the dimensions that they select are known, even if others aren't.
 class FoldPartOfShape final : public BasicRule {
  public:
   FoldPartOfShape() : BasicRule("FoldPartOfShape", {"Gather", "Slice"}) {}

@@ -1,4 +1,4 @@
-// Constant sharing: equal small constants, and constants with the same data in memory, become one value.
+// Constant sharing: merges equal small constants, and constants that view the same memory, into one value.
 #include <string>
 #include <unordered_map>
 
@@ -8,7 +8,7 @@
 namespace epiphyte::core {
 namespace {
 
-// Comparing larger ones would cost more than it saves.
+// Limit in bytes; comparing larger constants would cost more than it saves.
 constexpr uint64_t kComparedBytes = 1024;
 
 template <typename T>

@@ -21,7 +21,7 @@ void Require(bool worked, const char* what) {
   if (!worked) throw Error(StatusCode::kFail, std::string("OpenSSL: ") + what + " failed");
 }
 
-// A key for one purpose and one file.
+// Derives a key for one purpose and one file.
 Key Derive(const Key& key, const std::string& purpose, const unsigned char* salt) {
   std::string message = purpose;
   message.append(reinterpret_cast<const char*>(salt), kSaltSize);
@@ -109,7 +109,7 @@ void ChunkCipher::Open(const unsigned char* sealed, size_t size, bool last, void
               EVP_CIPHER_CTX_ctrl(cipher_.get(), EVP_CTRL_GCM_SET_TAG, static_cast<int>(kTagSize), tag.data()) == 1,
           "decrypting");
   if (EVP_CipherFinal_ex(cipher_.get(), plain + written, &written) != 1) {
-    OPENSSL_cleanse(out, plain_size);  // nobody may use what isn't authentic
+    OPENSSL_cleanse(out, plain_size);  // no caller may use unauthenticated plaintext
     throw Error(StatusCode::kFail, "'" + name_ +
                                        "' is damaged, cut off or not what was stored under this name (chunk " +
                                        std::to_string(next_chunk_) + "); restore the file or compile the model again");

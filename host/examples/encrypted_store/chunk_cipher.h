@@ -1,11 +1,11 @@
-// ChunkCipher: AES-256-GCM over a stream, in chunks that can neither be changed, left out, repeated nor moved.
+// ChunkCipher: AES-256-GCM over a stream, in chunks. A changed, omitted, repeated or moved chunk is detected.
 //
 // A file is a header and chunks:
 //   header   magic (8 bytes), salt (32, random), check (16: tells a wrong key from damage)
 //   chunk    cipher text of kChunkSize bytes (the last one may be shorter, also empty), tag (16)
-// Each file has a key of its own, derived from the application's key and the salt, so that nonces never meet: the nonce
-// of a chunk is its number. Authenticated with each chunk: the file's name, the chunk's number, and whether it is the
-// last, so that a file that is cut off, even between chunks, or renamed is refused.
+// The nonce of a chunk is its number. Each file has its own key, derived from the application's key and the salt, so
+// that nonces never repeat under one key. Each chunk authenticates the file's name, the chunk's number, and whether it
+// is the last. A file that is renamed or truncated, even between chunks, is therefore refused.
 #pragma once
 
 #include <array>
@@ -28,25 +28,25 @@ inline constexpr size_t kCheckSize = 16;
 inline constexpr size_t kHeaderSize = kMagicSize + kSaltSize + kCheckSize;
 using Header = std::array<unsigned char, kHeaderSize>;
 
-// Functions throw epiphyte::Error (FAIL).
+// All functions throw epiphyte::Error (FAIL).
 class ChunkCipher {
  public:
-  // For a new file: with a random salt.
+  // Constructor for a new file, with a random salt.
   ChunkCipher(const Key& key, std::string name);
-  // For an existing one. Throws when the header isn't one, or belongs to another key.
+  // Constructor for an existing file. Throws when the header is invalid or belongs to another key.
   ChunkCipher(const Key& key, std::string name, const Header& header);
   const Header& header() const { return header_; }
 
-  // Chunks in order. `out` has room for size + kTagSize bytes.
+  // Seals the next chunk; chunks come in order. `out` has room for size + kTagSize bytes.
   void Seal(const void* plain, size_t size, bool last, unsigned char* out);
-  // `size`: with the tag. `out` has room for size - kTagSize bytes.
+  // Opens the next chunk. `size` includes the tag. `out` has room for size - kTagSize bytes.
   void Open(const unsigned char* sealed, size_t size, bool last, void* out);
 
  private:
   void DeriveKeys(const Key& key);
   void Begin(bool encrypt, bool last);
 
-  // Both clean up on their own, so also when a constructor throws.
+  // Both members clean up by themselves, also when a constructor throws.
   struct FreeCipher {
     void operator()(evp_cipher_ctx_st* cipher) const;
   };

@@ -25,7 +25,7 @@ constexpr size_t kSealedSize = kChunkSize + kTagSize;
   throw Error(StatusCode::kFail, "'" + path.string() + "' can't be " + what + ": " + std::strerror(errno));
 }
 
-// Gathers chunks, so that the last one is known to be the last.
+// Buffers one chunk before it is sealed, so that the last chunk can be marked as the last.
 class EncryptingWriter : public epiphyte::ContextStore::Writer {
  public:
   EncryptingWriter(std::filesystem::path target, const Key& key, const std::string& name)
@@ -88,7 +88,7 @@ class EncryptingWriter : public epiphyte::ContextStore::Writer {
   std::vector<unsigned char> sealed_;
 };
 
-// Memory for plaintext, aligned as plugins expect payloads, wiped at its end.
+// Allocates memory for plaintext, aligned as plugins expect payloads. The memory is wiped before it is freed.
 std::shared_ptr<void> Allocate(size_t size) {
   constexpr size_t kAlignment = 64;
   void* memory = std::aligned_alloc(kAlignment, (size + kAlignment - 1) / kAlignment * kAlignment);

@@ -1,7 +1,7 @@
 // EncryptedStore: a folder of encrypted files. Plaintext exists in memory only.
 //
 // The .onnx is stored too, because it holds the weights of nodes that were not compiled. A payload is decrypted into
-// one allocation of its size, which the plugin then uses in place, and is wiped when it goes.
+// one allocation of its size. The plugin uses it in place, and it is wiped before it is freed.
 #pragma once
 
 #include <epiphyte/context_store.hpp>

@@ -1,4 +1,4 @@
-// Stores the context of a model encrypted and runs it from there: an application with a ContextStore of its own.
+// Stores the context of a model encrypted and runs it from the store: an application with its own ContextStore.
 //
 //   encrypted_store key KEY                     makes a key file: 64 hex digits
 //   encrypted_store compile MODEL STORE KEY     compiles MODEL; STORE gets MODEL_ctx.onnx.enc and what belongs to it
@@ -52,7 +52,7 @@ Key ReadKey(const std::filesystem::path& path) {
 
 std::string ContextName(const std::filesystem::path& model) { return model.stem().string() + "_ctx.onnx"; }
 
-// The same in every run: 0, 0.25, 0.5, … for floats, 0 and 1 for the rest. Dimensions that aren't known are 1.
+// Returns the same input for every run: 0, 0.25, 0.5, … for floats, 0 and 1 otherwise. Unknown dimensions become 1.
 epiphyte::Value MakeInput(const epiphyte::ValueInfo& info) {
   epiphyte::Shape shape;
   if (auto dimensions = info.type.shape()) {

@@ -1,9 +1,9 @@
-// A graph transform of the application's own: it builds the normalisation of an input into the model, so that callers
-// give raw pixels: every reader of INPUT gets (INPUT - MEAN) * SCALE.
+// A custom graph transform: it builds the normalisation of an input into the model, so that callers pass raw pixels.
+// Every reader of INPUT gets (INPUT - MEAN) * SCALE.
 //
 //   graph_transform MODEL INPUT MEAN SCALE
 //
-// Runs the changed model on raw values and MODEL on values that were normalised before, and compares the outputs.
+// Runs the changed model on raw values and MODEL on normalised values, and compares the outputs.
 #include <cmath>
 #include <cstdlib>
 #include <epiphyte/epiphyte.hpp>
@@ -30,10 +30,10 @@ struct Normalization {
 epiphyte::GraphTransform Normalize(const Normalization& what) {
   epiphyte::GraphTransform transform;
   transform.name = "example.Normalize";
-  // Whatever it depends on belongs to the version: the context cache must not take one for the other.
+  // All parameters of the transform belong into its version, so that the context cache doesn't confuse two variants.
   transform.version = "1 " + what.input + " " + std::to_string(what.mean) + " " + std::to_string(what.scale);
   transform.apply = [what](GraphEditor& graph) {
-    if (graph.is_nested()) return;  // inputs of the model are in its own graph
+    if (graph.is_nested()) return;  // the model's inputs are in the top-level graph
     const GraphValue input = graph.FindValue(what.input);
     if (!input || !input.is_input()) {
       throw Error(StatusCode::kInvalidArgument, "the model has no input '" + what.input + "'");
@@ -42,12 +42,12 @@ epiphyte::GraphTransform Normalize(const Normalization& what) {
     const GraphValue scale = graph.AddConstant(Scalar(what.scale), "scale");
     const GraphValue centred = graph.AddNode({.op_type = "Sub", .inputs = {input, mean}}).output(0);
     const GraphValue normal = graph.AddNode({.op_type = "Mul", .inputs = {centred, scale}}).output(0);
-    graph.ReplaceUses(input, normal);  // the new nodes go on reading the input
+    graph.ReplaceUses(input, normal);  // the new nodes keep reading the input
   };
   return transform;
 }
 
-// 0, 1, 2, … 255, 0, …, or that normalised. Dimensions that aren't known are 1.
+// Returns 0, 1, 2, … 255, 0, …, raw or normalised. Unknown dimensions become 1.
 Value MakePixels(const epiphyte::ValueInfo& info, const Normalization* normalization) {
   epiphyte::Shape shape;
   if (auto dimensions = info.type.shape()) {

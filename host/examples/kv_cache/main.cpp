@@ -1,11 +1,11 @@
-// A decoder's cache of keys and values that stays where it is: in the memory of the provider's device, or in host
-// memory when the provider has none of its own.
+// A decoder's KV cache that is updated in place: in the provider's device memory, or in host memory when the provider
+// has no device memory.
 //
 //   kv_cache MODEL PROVIDER STEPS PAST=PRESENT...
 //
-// Runs MODEL so many times. What it reads as PAST is in each step what it wrote as PRESENT in the last one, zeros in
-// the first. Other inputs are new in each step: floats get a pattern, integers the number of the step. At the end the
-// caches are compared with those of plain runs, which carry them from run to run.
+// Runs MODEL STEPS times. In each step PAST is the PRESENT of the step before; in the first step it is zeros. Other
+// inputs are new in each step: floats get a pattern, integers the number of the step. At the end the caches are
+// compared with those of plain runs, which pass the caches from run to run.
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -29,7 +29,7 @@ struct Cache {
   std::string present;
 };
 
-// The main memory of the provider's device; none when it has no memory of its own.
+// Returns the main memory of the provider's device; empty when the provider has no device memory.
 Memory MemoryOf(const Session& session, const std::string& provider) {
   for (const Memory& memory : session.memories()) {
     if (memory.provider() == provider) return memory;
@@ -37,7 +37,7 @@ Memory MemoryOf(const Session& session, const std::string& provider) {
   return {};
 }
 
-// In host memory. Dimensions that aren't known are 256, so that there is room for so many steps.
+// Returns zeros in host memory. Unknown dimensions become 256, which is room for 256 steps.
 Value Zeros(const epiphyte::ValueInfo& info) {
   epiphyte::Shape shape;
   if (auto dimensions = info.type.shape()) {
@@ -48,7 +48,7 @@ Value Zeros(const epiphyte::ValueInfo& info) {
   return value;
 }
 
-// New data for step `step`, in place: the value is bound once.
+// Writes new data for step `step` in place, because the value is bound only once.
 void Fill(Value& value, int step) {
   if (value.element_type() == ElementType::kFloat) {
     int next = step;
@@ -72,7 +72,7 @@ bool IsCache(const std::vector<Cache>& caches, const std::string& input) {
   return false;
 }
 
-// The caches after so many steps; they are read and written in one place.
+// Returns the caches after `steps` steps. Each cache is read and written in the same memory.
 std::vector<Value> RunInPlace(const Session& session, const Memory& memory, const std::vector<Cache>& caches,
                               int steps) {
   epiphyte::IoBinding binding(session);
@@ -95,7 +95,7 @@ std::vector<Value> RunInPlace(const Session& session, const Memory& memory, cons
   return kept;
 }
 
-// The same as an application without bindings does it.
+// Returns the caches after `steps` runs without bindings.
 std::vector<Value> RunPlainly(const Session& session, const std::vector<Cache>& caches, int steps) {
   std::vector<epiphyte::NamedValue> inputs;
   epiphyte::RunOptions options;

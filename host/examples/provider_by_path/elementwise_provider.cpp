@@ -1,4 +1,4 @@
-// An execution provider that runs Abs, Neg and Relu of floats, made with the kit: two classes and one macro.
+// An execution provider for Abs, Neg and Relu of floats, written with the kit: two classes and one macro.
 #include <cmath>
 #include <memory>
 #include <string>
@@ -18,12 +18,12 @@ float Apply(Operator op, float x) {
   switch (op) {
     case Operator::kAbs: return std::fabs(x);
     case Operator::kNeg: return -x;
-    case Operator::kRelu: return x < 0 ? 0.0f : x;  // a NaN stays one
+    case Operator::kRelu: return x < 0 ? 0.0f : x;  // a NaN stays NaN
   }
   return x;
 }
 
-// An output of a partition: one of its inputs, with operators applied one after the other.
+// An output of a partition: a chain of operators on one of the partition's inputs.
 struct Chain {
   uint32_t input = 0;
   std::vector<Operator> operators;
@@ -64,7 +64,7 @@ class ElementwiseProvider : public kit::Provider {
 
   explicit ElementwiseProvider(const kit::ProviderConfig& config) : host_(config.host) {}
 
-  // The host groups what can run here, and shows the reason for what can't.
+  // The host groups the supported nodes and shows the reason for each unsupported node.
   bool Supports(const kit::NodeView& node, std::string* why_not) override {
     Operator op;
     *why_not = "only Abs, Neg and Relu of float";
@@ -79,7 +79,7 @@ class ElementwiseProvider : public kit::Provider {
   }
 
  private:
-  // Back from the output to the input that it is made of.
+  // Walks back from an output to the input that it depends on.
   Chain ChainOf(const kit::GraphView& graph, kit::ValueView value) const {
     Chain chain;
     for (;;) {

@@ -1,4 +1,4 @@
-// An execution provider of the application's own, registered by the path of its library when the program runs.
+// A custom execution provider that the application registers at run time by the path of its library.
 //
 //   provider_by_path LIBRARY MODEL     runs MODEL with the provider and without, and compares the outputs
 #include <cmath>
@@ -15,7 +15,7 @@ using epiphyte::Error;
 using epiphyte::StatusCode;
 using epiphyte::Value;
 
-// The same in every run: -2, -1.75, … 2 for floats, 0 for the rest. Dimensions that aren't known are 1.
+// Returns the same input for every run: -2, -1.75, … 2 for floats, 0 for other types. Unknown dimensions become 1.
 Value MakeInput(const epiphyte::ValueInfo& info) {
   epiphyte::Shape shape;
   if (auto dimensions = info.type.shape()) {
@@ -50,10 +50,10 @@ void CheckSame(const std::vector<Value>& found, const std::vector<Value>& expect
 
 void Main(const std::string& library, const std::string& model) {
   epiphyte::Environment environment;
-  // Checked as a library with a manifest is; what is wrong with it is this call's error.
+  // The library gets the same checks as one with a manifest; this call throws the problem.
   const epiphyte::PluginInfo plugin = environment.plugins().Add(library, {.priority = 300});
   std::cout << "registered " << plugin.name << ' ' << plugin.version << '\n';
-  // First asked, with the CPU after it for what it doesn't take.
+  // The provider is asked first; the CPU provider gets the nodes that it doesn't claim.
   const epiphyte::Session session(environment, model, epiphyte::SessionOptions().AddProvider(plugin.name));
   std::cout << session.placement().Summary() << '\n';
   CheckSame(Run(session), Run(epiphyte::Session(environment, model, epiphyte::SessionOptions().AddProvider("cpu"))));

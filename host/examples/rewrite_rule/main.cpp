@@ -1,4 +1,4 @@
-// A rewrite rule of the application's own: Pow(x, 2) becomes Mul(x, x), which every provider does faster.
+// A custom rewrite rule: Pow(x, 2) becomes Mul(x, x), which is faster on every provider.
 //
 //   rewrite_rule MODEL       says what was rewritten, runs MODEL with the rule and without, and compares the outputs
 #include <cmath>
@@ -17,7 +17,7 @@ using epiphyte::GraphNode;
 using epiphyte::StatusCode;
 using epiphyte::Value;
 
-// One float that is 2: what `Pow` gets as its exponent in every exported x².
+// Returns true for a scalar float 2, the exponent of `Pow` in every exported x².
 bool IsTwo(const Value& constant) {
   return constant && constant.element_type() == ElementType::kFloat && constant.element_count() == 1 &&
          constant.shape().empty() && constant.Data<float>()[0] == 2;
@@ -37,7 +37,7 @@ epiphyte::RewriteRule SquareRule(int* rewritten) {
   return rule;
 }
 
-// The same in every run: 0, 0.25, 0.5, … for floats, 0 for the rest. Dimensions that aren't known are 1.
+// Returns the same input for every run: 0, 0.25, 0.5, … for floats, 0 for other types. Unknown dimensions become 1.
 Value MakeInput(const epiphyte::ValueInfo& info) {
   epiphyte::Shape shape;
   if (auto dimensions = info.type.shape()) {

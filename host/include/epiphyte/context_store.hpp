@@ -1,9 +1,9 @@
-// ContextStore: where the files of a context model live when the application keeps them itself: encrypted, in memory,
-// in a content store.
+// ContextStore: interface for an application that stores the files of a context model itself: encrypted, in memory, in
+// a content store.
 //
-// With one in the session options, the payloads of EPContext nodes and the external initializers of a context model are
-// written and read through it and never touch the file system; with StoresModel() the .onnx too. Names are those that
-// the model uses ("model_cpu.bin"): relative, without "..".
+// If the session options have a store, the payloads of EPContext nodes and the external initializers of a context model
+// are written and read through it and never touch the file system. With StoresModel() the .onnx is stored too. Names
+// are those that the model uses ("model_cpu.bin"): relative, without "..".
 //
 //   class Memory : public epiphyte::ContextStore {
 //    public:
@@ -14,9 +14,9 @@
 //   };
 //   options.SetContextStore(std::make_shared<Memory>());
 //
-// What a plugin sees is compared with the digests in the model, so damage on the way is found like a file's. Functions
-// are called from the thread that creates the session; what they throw becomes the session's error, with the code of an
-// epiphyte::Error, FAIL otherwise. host/examples/encrypted_store is a whole application.
+// The bytes from the store are compared with the digests in the model, so damage is detected as for files. Functions
+// are called from the thread that creates the session. An exception becomes the session's error: an epiphyte::Error
+// keeps its code, any other exception gives FAIL. host/examples/encrypted_store is a complete application.
 #pragma once
 
 #include <cstdint>
@@ -32,20 +32,21 @@ class EPIPHYTE_API ContextStore {
   struct Bytes {
     const void* data = nullptr;
     uint64_t size = 0;
-    // Keeps the bytes alive and unchanged; let go of on any thread, when the last kernel that uses them has gone.
+    // Keeps the bytes alive and unchanged. Released on any thread, after the last kernel that uses the bytes is
+    // destroyed.
     std::shared_ptr<const void> owner;
   };
 
   class EPIPHYTE_API Writer {
    public:
     Writer();
-    virtual ~Writer();  // without Commit: nothing must remain
+    virtual ~Writer();  // without Commit, no bytes may remain in the store
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
 
     virtual void Write(const void* data, uint64_t size) = 0;
-    // Makes the bytes visible under their name, in place of what was there. Called in an order in which nothing refers
-    // to what isn't there yet.
+    // Makes the bytes visible under their name and replaces earlier content. Files are committed before the files that
+    // refer to them.
     virtual void Commit() = 0;
   };
 
@@ -54,11 +55,11 @@ class EPIPHYTE_API ContextStore {
   ContextStore(const ContextStore&) = delete;
   ContextStore& operator=(const ContextStore&) = delete;
 
-  // Also the .onnx is written through the store. It is read by creating the session from memory.
+  // Returns true if the .onnx is written through the store, too. To read such a model, create the session from memory.
   virtual bool StoresModel() const { return false; }
   virtual bool Exists(const std::string& name) = 0;
   virtual std::unique_ptr<Writer> Create(const std::string& name) = 0;
-  // Throws epiphyte::Error: NO_SUCHFILE when there is none.
+  // Throws epiphyte::Error with NO_SUCHFILE when the name doesn't exist.
   virtual Bytes Open(const std::string& name) = 0;
 
  private:

@@ -12,7 +12,7 @@
 //   std::vector<epiphyte::Value> outputs = session.Run({{session.inputs()[0].name, image}});
 //   std::span<const float> scores = outputs[0].Data<float>();
 //
-// Compile once and load what was compiled from then on:
+// Compile once and load the compiled context from then on:
 //
 //   options.Set("ep.context_enable", "1");
 //   epiphyte::Session(environment, "resnet50.onnx", options);      // writes resnet50_ctx.onnx

@@ -1,5 +1,5 @@
-// Error: what every function of this API throws, with a status code and a message of one line that says what was
-// found, what was expected and what to do.
+// Error: the exception of this API, with a status code and a one-line message. The message says what was found, what
+// was expected and what to do.
 //
 //   try {
 //     epiphyte::Session session(environment, "model.onnx");
@@ -18,7 +18,7 @@
 
 namespace epiphyte {
 
-// ONNX Runtime's numbers below 1000 and Epiphyte's own from there, the same as EP_STATUS_* in the C ABI.
+// Numbers below 1000 are ONNX Runtime's, numbers from 1000 on are Epiphyte's. They equal EP_STATUS_* in the C ABI.
 enum class StatusCode : int32_t {
   kOk = 0,
   kFail = 1,
@@ -36,23 +36,24 @@ enum class StatusCode : int32_t {
   kModelRequiresCompilation = 13,
   kNotFound = 14,
   kDeviceReset = 15,    // the device is lost; a new session can help
-  kOutOfMemory = 1000,  // of the host or a device
+  kOutOfMemory = 1000,  // memory of the host or a device is used up
   kCanceled = 1001,
   kTimeout = 1002,
 };
 
-// What would help, for applications that have their own way to it: the message names this API's. New ones may be added.
+// Remedy for an error, for applications with their own user interface; the message names the remedy in terms of this
+// API. New hints may be added.
 enum class Hint : int32_t {
   kNone = 0,
-  kOverwrite = 1,      // allow that existing output is replaced: epiphyte.context_overwrite, MergeOptions::overwrite
+  kOverwrite = 1,      // allow existing output to be replaced: epiphyte.context_overwrite, MergeOptions::overwrite
   kReseal = 2,         // seal a context model that was changed on purpose: ResealContext
-  kVerify = 3,         // list everything that is wrong with a context model: VerifyContext
+  kVerify = 3,         // list all problems of a context model: VerifyContext
   kShowPlacement = 4,  // show which provider takes which node, and why others don't: Placement
-  kListPlugins = 5,    // list what is installed: PluginCatalog::List
-  kProbePlugins = 6,   // open what is installed, and see what is wrong with it: PluginCatalog::ProbeAll
+  kListPlugins = 5,    // list installed plugins: PluginCatalog::List
+  kProbePlugins = 6,   // open installed plugins and list their problems: PluginCatalog::ProbeAll
 };
 
-// "INVALID_GRAPH" and the like.
+// Returns the code's name, e.g. "INVALID_GRAPH".
 EPIPHYTE_API std::string_view StatusCodeName(StatusCode code);
 
 class EPIPHYTE_API Error : public std::exception {

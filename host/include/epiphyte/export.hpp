@@ -1,4 +1,4 @@
-// EPIPHYTE_API marks what libepiphyte exports.
+// EPIPHYTE_API marks the exported symbols of libepiphyte.
 #pragma once
 
 #if defined(_WIN32)

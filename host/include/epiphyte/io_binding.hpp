@@ -1,4 +1,4 @@
-// IoBinding: inputs and outputs named once, then run again and again.
+// IoBinding: inputs and outputs that are bound once for many runs.
 //
 //   epiphyte::IoBinding binding(session);
 //   binding.BindInput("x", x);
@@ -9,10 +9,10 @@
 //     Use(y.Data<float>());
 //   }
 //
-// Values may be in a device's memory (memory.hpp): what is bound is read and written where it is, without a copy, by
-// every kernel that can.
+// Values may be in device memory (memory.hpp). Kernels that support it read and write bound values in place, without a
+// copy.
 //
-// Not thread-safe; several bindings of one session may run at once.
+// A binding is not thread-safe; several bindings of one session may run at once.
 #pragma once
 
 #include <memory>
@@ -31,22 +31,23 @@ class EPIPHYTE_API IoBinding {
   IoBinding(IoBinding&& other) noexcept;
   IoBinding& operator=(IoBinding&& other) noexcept;
 
-  // These throw INVALID_ARGUMENT when the model has no such input or output, and for the memory of a device that the
-  // session doesn't use. An empty value takes the binding back.
+  // All bind functions throw INVALID_ARGUMENT when the model has no such input or output, and for memory of a device
+  // that the session doesn't use. An empty value removes the binding.
   void BindInput(std::string_view name, Value value);
-  // A tensor (not of strings) that receives the output. Kernels write straight into it where they can; elsewhere the
-  // output is copied. It may be bound to an input, too: what a kernel can't do in place is done beside it and copied.
-  // Run throws INVALID_ARGUMENT when the output's type or shape turns out different; its data is undefined after a run
-  // that failed.
+  // `destination` is a tensor (not of strings) that receives the output. Kernels write into it directly where they can;
+  // otherwise the output is copied. It may be bound to an input, too: a kernel that can't run in place writes to other
+  // memory, and the result is copied. Run throws INVALID_ARGUMENT when the output's type or shape differs. After a
+  // failed run the data is undefined.
   void BindOutput(std::string_view name, Value destination);
-  // The output becomes a new value in that memory in each run; an empty `memory`: in host memory, as without a binding.
+  // Each run allocates a new value for the output in `memory`. An empty `memory` means host memory, as without a
+  // binding.
   void BindOutput(std::string_view name, const Memory& memory);
 
-  // `options.outputs` must be empty: bindings say what is wanted.
+  // `options.outputs` must be empty: the bindings select the outputs.
   void Run(const RunOptions& options = {});
 
-  // Of the last run: what is bound, or else the run's own value. Throws INVALID_ARGUMENT before the first run and on
-  // an unknown name.
+  // Returns an output of the last run: the bound value, or else the run's own value. Throws INVALID_ARGUMENT before the
+  // first run and on an unknown name.
   Value Output(std::string_view name) const;
 
  private:

@@ -1,4 +1,4 @@
-// Tools for manifests of plugins: for vendors, and for the packages that they are shipped in.
+// Tools for plugin manifests: for vendors and for packagers.
 //
 //   for (const epiphyte::ManifestDigest& digest : epiphyte::ReadManifestDigests("acme.yaml")) {
 //     if (!digest.matches()) std::cout << digest.library << " is not the library of this manifest\n";
@@ -14,23 +14,23 @@
 
 namespace epiphyte {
 
-// What a manifest says of the bytes of one of its libraries, and what they are.
+// Recorded and actual digest of one library of a manifest.
 struct ManifestDigest {
   std::string platform;           // "linux-x86_64"; "": the manifest has one library for all
   std::filesystem::path library;  // absolute
-  std::string recorded;           // SHA-256 in the manifest; "": none, so that it isn't checked
-  std::string actual;             // of the file; "": there is none, as for other platforms
+  std::string recorded;           // SHA-256 in the manifest; "": no digest, the library isn't checked
+  std::string actual;             // SHA-256 of the file; "": no such file, e.g. for another platform
 
   bool matches() const { return recorded.empty() || actual.empty() || recorded == actual; }
 };
 
-// Each library of the manifest. Throws INVALID_ARGUMENT for what is no manifest, NO_SUCHFILE, and FAIL for a library
-// that can't be read.
+// Returns the digests of each library of the manifest. Throws INVALID_ARGUMENT for a file that is not a manifest,
+// NO_SUCHFILE, and FAIL for a library that can't be read.
 EPIPHYTE_API std::vector<ManifestDigest> ReadManifestDigests(const std::filesystem::path& manifest);
 
-// Records the digest of each library that is there; everything else in the file stays as it is. Returns what
-// ReadManifestDigests would have returned before. Throws what that throws, NO_SUCHFILE when no library is there, and
-// FAIL when the manifest can't be written.
+// Records the digest of each existing library; the rest of the file stays unchanged. Returns the digests from before
+// the change, as ReadManifestDigests does. Throws the errors of ReadManifestDigests, NO_SUCHFILE when no library
+// exists, and FAIL when the manifest can't be written.
 EPIPHYTE_API std::vector<ManifestDigest> WriteManifestDigests(const std::filesystem::path& manifest);
 
 }  // namespace epiphyte

@@ -1,4 +1,4 @@
-// Placement: which provider has which node, why others declined, and where the model's other nodes went.
+// Placement: the provider of each node, the reasons why other providers declined, and the fate of removed nodes.
 //
 //   epiphyte::Placement placement = epiphyte::Placement::Of(environment, "model.onnx");
 //   std::cout << placement.Summary() << '\n';  // "412 nodes: vulkan 380 in 3 partitions, cpu 32 in 4 partitions"
@@ -30,24 +30,24 @@ struct NodePlacement {
   std::string name;
   std::string op_type;
   std::string domain;
-  std::string provider;  // "" when none took it; "(host)" for control flow that the core runs
+  std::string provider;  // "" when no provider has it; "(host)" for control flow that the core runs
   std::string device;
   std::string partition;
   std::vector<Decline> declines;
-  // What the provider that has it says of it: the kernel that would run it, and why not a faster one. Only of Placement::Of,
-  // and only if the plugin says anything.
+  // Notes of the node's provider: the kernel that would run the node, and why a faster kernel was refused. Filled only
+  // by Placement::Of, if the plugin gives notes.
   std::vector<std::string> notes;
 };
 
-// A node of the model that was gone before providers were asked.
+// A node of the model that was removed before providers were asked.
 struct RemovedNode {
   std::string graph;
   std::string name;
   std::string op_type;
   std::string domain;
   std::string fate;  // folded, merged, bypassed, dead, inlined, decided, untaken, rewritten
-  // The constant, the node or the value instead, the transform that rewrote it, the nested graph whose nodes took its
-  // place, the node that never runs it; may be "".
+  // Depends on `fate`: the constant, node or value that replaces the node, the transform that rewrote it, the nested
+  // graph with the nodes that replace it, or the node that never runs it. May be "".
   std::string into;
   std::string text;  // "merged with node 'x'"
 };
@@ -60,7 +60,8 @@ class EPIPHYTE_API Placement {
                       const SessionOptions& options = {});
 
   std::vector<NodePlacement> nodes() const;
-  // With nodes(), every node of the model; nodes() may have some of inlined functions besides.
+  // Removed nodes. Together with nodes() these are all nodes of the model; nodes() may also have nodes of inlined
+  // functions.
   std::vector<RemovedNode> removed() const;
   // Names of the providers that have nodes, in order of their first one.
   std::vector<std::string> providers() const;
@@ -70,7 +71,7 @@ class EPIPHYTE_API Placement {
   // "9 more nodes of the model: 6 folded, 2 merged, 1 dead"; "" when none was removed.
   std::string RemovedSummary() const;
   std::string ToJson() const;
-  // A picture of the graph, coloured by provider, in graphviz's language.
+  // A drawing of the graph for graphviz, coloured by provider.
   std::string ToDot() const;
 
  private:

@@ -4,12 +4,11 @@
 //   std::vector<epiphyte::Value> outputs = session.Run({{"x", x}});
 //   std::future<epiphyte::RunResult> later = session.RunAsync({{"x", x}});   // … later.get().Take()
 //
-// Making one reads the model, partitions it, and compiles each part or loads its context. With the option
+// The constructor reads the model, partitions it, and compiles each partition or loads its context. With the option
 // ep.context_enable=1 the context model is written before the constructor returns.
 //
-// A handle: copies refer to the same session. Run may be called from many threads at once. A child process that was
-// forked since has neither the session's threads nor its devices: there Run throws FAIL, and the child makes a session
-// of its own.
+// A handle: copies refer to the same session. Run may be called from many threads at once. A forked child process has
+// neither the session's threads nor its devices: Run throws FAIL there, and the child must create its own session.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +37,7 @@ namespace epiphyte {
 
 using NamedValue = std::pair<std::string, Value>;
 
-// What was written for ep.context_enable=1.
+// Files that were written for ep.context_enable=1.
 struct ContextFiles {
   std::filesystem::path model;
   std::vector<std::filesystem::path> others;  // binaries and external initializers
@@ -46,12 +45,12 @@ struct ContextFiles {
   size_t plain_nodes = 0;
 };
 
-// What came of a run that nobody waited for: outputs, or an error.
+// Result of an asynchronous run: outputs or an error.
 struct RunResult {
   std::vector<Value> outputs;
   std::optional<Error> error;
 
-  // The outputs, moved out. Throws the error.
+  // Moves the outputs out. Throws the error if there is one.
   std::vector<Value> Take() {
     if (error) throw *error;
     return std::move(outputs);
@@ -61,44 +60,45 @@ struct RunResult {
 class EPIPHYTE_API Session {
  public:
   Session(const Environment& environment, const std::filesystem::path& model, const SessionOptions& options = {});
-  // A model in memory. `bytes` need to live only until the constructor returns.
+  // Reads a model in memory. `bytes` must live until the constructor returns.
   Session(const Environment& environment, std::span<const std::byte> bytes, const SessionOptions& options = {});
 
   const std::vector<ValueInfo>& inputs() const;  // without initializers
   const std::vector<ValueInfo>& outputs() const;
-  // Initializers that are inputs of the model, too (IR version 4 and later). A run by name may give them in place of
-  // their own values, so nothing is compiled for those: the option session.constant_initializers=1 makes them constants
-  // again, and this list empty.
+  // Initializers that are also inputs of the model (IR version 4 and later). A run by name may override their values,
+  // so they are not compiled in as constants. The option session.constant_initializers=1 makes them constants, and this
+  // list is then empty.
   const std::vector<ValueInfo>& overridable_initializers() const;
   Placement placement() const;
-  // The memories of the devices that the session's providers use, the main one of each device first. None: all values
+  // Memories of the devices that the session's providers use, the main memory of each device first. Empty: all values
   // are in host memory.
   std::vector<Memory> memories() const;
-  // The first of a provider's, or the one of that name. Throws NOT_FOUND, and says what there is.
+  // Returns the provider's memory with that name, or its first memory without a name. Throws NOT_FOUND with a list of
+  // the existing memories.
   Memory MemoryOf(std::string_view provider, std::string_view name = {}) const;
-  bool has_context() const;                                  // some part was loaded from an EPContext node
+  bool has_context() const;                                  // a partition was loaded from an EPContext node
   const std::optional<ContextFiles>& context_files() const;  // nullopt: none were written
 
-  // Inputs by name; one that is left out must be optional or an overridable initializer. Returns the outputs that
-  // `options` names. They are the caller's to write to: none shares memory with the model or with another output. An
-  // input that is an output too comes out as the very value that went in. Throws INVALID_ARGUMENT when a name, type or
-  // shape doesn't fit.
+  // Takes inputs by name; an omitted input must be optional or an overridable initializer. Returns the outputs that
+  // `options` names. The caller may write to outputs: none shares memory with the model or with another output.
+  // Exception: an input that is also an output is returned as the same value. Throws INVALID_ARGUMENT when a name, type
+  // or shape doesn't fit.
   std::vector<Value> Run(std::span<const NamedValue> inputs, const RunOptions& options = {}) const;
   std::vector<Value> Run(std::initializer_list<NamedValue> inputs, const RunOptions& options = {}) const {
     return Run(std::span<const NamedValue>(inputs.begin(), inputs.size()), options);
   }
-  // Inputs in the order of inputs().
+  // Takes inputs in the order of inputs().
   std::vector<Value> Run(std::span<const Value> inputs, const RunOptions& options = {}) const;
 
-  // A run that nobody waits for, on a thread of the environment (EnvironmentOptions::max_async_runs). The run has
-  // references of its own to the inputs, until it is over: their data must not change before. `done` gets what came of
-  // it, on that thread; what it throws is logged and has no other effect. It may begin other runs, and may let go of
-  // the last handle of this session. It should not wait for another run: with all threads in such callbacks none would
-  // come to it. Throws INVALID_ARGUMENT without `done`, FAIL when there is no thread for it; everything else is in the
-  // result.
+  // Starts an asynchronous run on a thread of the environment (EnvironmentOptions::max_async_runs). The run holds
+  // references to the inputs until it ends; their data must not change before. `done` gets the result on that thread.
+  // An exception of `done` is logged and has no other effect. `done` may start other runs and may destroy the last
+  // handle of this session. It must not wait for another run: if all threads waited in such callbacks, no run could
+  // proceed. Throws INVALID_ARGUMENT without `done`, FAIL when there is no thread for the run; all other errors are in
+  // the result.
   //
-  // Whoever lets go of the last handle of a session waits until all of its runs are over, but for the one whose
-  // callback it is called from. Ask them to stop before (RunOptions::stop) if that should be soon.
+  // The destructor of a session's last handle waits until all of its runs have ended. Exception: a callback that
+  // destroys the last handle doesn't wait for its own run. Stop the runs first (RunOptions::stop) for a short wait.
   void RunAsync(std::span<const NamedValue> inputs, const RunOptions& options,
                 std::function<void(RunResult result)> done) const;
   void RunAsync(std::initializer_list<NamedValue> inputs, const RunOptions& options,
@@ -110,12 +110,12 @@ class EPIPHYTE_API Session {
     return RunAsync(std::span<const NamedValue>(inputs.begin(), inputs.size()), options);
   }
 
-  // Chrome trace of what has been recorded so far; "" unless SessionOptions::SetProfile was called.
+  // Chrome trace of the events recorded so far; "" unless SessionOptions::SetProfile was called.
   std::string ProfileJson() const;
-  // Writes the trace now, and not again when the session ends, which can't report a failure. Throws FAIL when it can't
-  // be written.
+  // Writes the trace now instead of at the session's end, where a failure can't be reported. Throws FAIL when the trace
+  // can't be written.
   void SaveProfile() const;
-  // Nothing is written when the session ends: for a program whose work failed.
+  // Discards the trace, so that none is written when the session ends. Meant for programs that failed.
   void DiscardProfile() const;
 
  private:

@@ -1,4 +1,4 @@
-// Text for a terminal. Names come from models, manifests and plugins, and may hold anything.
+// Text for a terminal. Names come from models, manifests and plugins, and may hold any bytes.
 //
 //   std::cout << epiphyte::PrintableText(session.inputs()[0].name) << '\n';
 #pragma once
@@ -12,12 +12,12 @@
 
 namespace epiphyte {
 
-// One line of UTF-8 that is safe to print: control characters become spaces, bytes that aren't UTF-8 and characters
-// that change the direction of text become '?', and what is longer than `max_bytes` is cut and ends in "...". Messages
-// of Error need no more of it.
+// Returns one line of UTF-8 that is safe to print. Control characters become spaces. Bytes that aren't UTF-8 and
+// characters that change the direction of text become '?'. Text longer than `max_bytes` is cut and ends in "...".
+// Messages of Error are safe already.
 EPIPHYTE_API std::string PrintableText(std::string_view text, size_t max_bytes = 1024);
 
-// The same JSON document with such characters as escapes.
+// Returns the same JSON document with unsafe characters as escapes.
 EPIPHYTE_API std::string PrintableJson(std::string_view json);
 
 // "1 node", "2 nodes".

@@ -1,4 +1,4 @@
-// Transforms and rewrite rules of the application's own: they change a model's graph before providers are asked.
+// Custom graph transforms and rewrite rules of an application. They change a model's graph before providers are asked.
 //
 //   epiphyte::RewriteRule rule;                       // x * x becomes Pow(x, 2)
 //   rule.name = "acme.SquareToPow";
@@ -11,19 +11,19 @@
 //   options.AddRewriteRule(rule);
 //   epiphyte::Session session(environment, "model.onnx", options);
 //
-// They run in the order in which they were added, after the transforms of Epiphyte (which drop what no provider needs,
-// as epiphyte.graph_optimization_level has it) and before the graph is partitioned, on the thread that creates the
-// session: for the model's graph, and again for each graph nested in it (the bodies of If, Loop, Scan), outer ones
-// first. A session that begins anew because a provider failed runs them again, on the model as it was read. A context
-// model is what came of them: on one they don't run.
+// Custom transforms run in the order in which they were added, on the thread that creates the session. They run before
+// partitioning and after Epiphyte's own transforms, which have removed unneeded nodes as far as
+// epiphyte.graph_optimization_level allows. Custom transforms run for the model's graph and again for each nested graph
+// (the bodies of If, Loop, Scan), outer graphs first. A session that starts over because a provider failed runs them
+// again on the model as it was read. They don't run on a context model, because it contains their result already.
 //
-// After each the model is checked as one from a file is: a cycle, a value that nobody makes, an operator that doesn't
-// exist, types that don't fit, and a rule that finds no end are errors of the session that name the transform.
-// What they throw becomes the session's error, with the code of an epiphyte::Error, FAIL otherwise. Nodes that nothing
-// depends on any more are removed. `optimization.disable_specified_optimizers` leaves them out by name.
+// After each transform the model is checked as a model from a file is. A cycle, a value without a producer, an unknown
+// operator, mismatched types and a rule that doesn't terminate are errors of the session, and the error names the
+// transform. An exception becomes the session's error: an epiphyte::Error keeps its code, any other exception gives
+// FAIL. Dead nodes are removed. `optimization.disable_specified_optimizers` disables transforms and rules by name.
 //
-// Handles (GraphNode, GraphValue) are small and cheap to copy. One that is used after what it stands for was removed,
-// or after the call that it was made in, throws INVALID_ARGUMENT. Nothing here is thread-safe.
+// Handles (GraphNode, GraphValue) are small and cheap to copy. A handle throws INVALID_ARGUMENT after its node or value
+// was removed, and after the call in which it was created. Nothing here is thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -52,10 +52,10 @@ class GraphState;
 using AttributeValue = std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>,
                                     std::vector<std::string>, Value>;
 
-// An input of the graph, a constant, what a node makes, or, in a nested graph, a value of a graph around it.
+// An input of the graph, a constant, an output of a node, or, in a nested graph, a value of an enclosing graph.
 class EPIPHYTE_API GraphValue {
  public:
-  GraphValue() = default;  // nothing: an optional input that is left out
+  GraphValue() = default;  // empty: an omitted optional input
 
   explicit operator bool() const { return state_ != nullptr; }
   friend bool operator==(const GraphValue& a, const GraphValue& b) { return a.Same(b); }
@@ -64,11 +64,12 @@ class EPIPHYTE_API GraphValue {
   TypeInfo type() const;
   bool is_input() const;
   bool is_output() const;
-  bool is_constant() const;  // also of a graph around this one
-  // Empty unless constant. It shares the model's memory and is read-only: MutableData throws INVALID_ARGUMENT.
+  bool is_constant() const;  // true also for a constant of an enclosing graph
+  // Returns the constant's data, or an empty value for other values. The data shares the model's memory and is
+  // read-only: MutableData throws INVALID_ARGUMENT.
   Value constant() const;
-  GraphNode producer() const;  // empty for what no node of this graph makes
-  // Each node once; also those that have a body that reads the value.
+  GraphNode producer() const;  // empty for a value that no node of this graph produces
+  // Returns each consumer once, also nodes with a body that reads the value.
   std::vector<GraphNode> consumers() const;
 
  private:
@@ -84,7 +85,7 @@ class EPIPHYTE_API GraphValue {
 
 class EPIPHYTE_API GraphNode {
  public:
-  GraphNode() = default;  // none
+  GraphNode() = default;  // empty
 
   explicit operator bool() const { return state_ != nullptr; }
   friend bool operator==(const GraphNode& a, const GraphNode& b) { return a.Same(b); }
@@ -93,20 +94,20 @@ class EPIPHYTE_API GraphNode {
   std::string op_type() const;
   std::string domain() const;  // "" is ai.onnx
   int64_t since_version() const;
-  bool has_bodies() const;  // If, Loop, Scan
+  bool has_bodies() const;  // true for If, Loop, Scan
 
-  // An empty value is one that is left out.
+  // An omitted input or output is an empty value.
   std::vector<GraphValue> inputs() const;
   std::vector<GraphValue> outputs() const;
-  // Empty also when there are fewer.
+  // Returns an empty value for an omitted one and for an index past the end.
   GraphValue input(size_t index) const;
   GraphValue output(size_t index) const;
 
   std::vector<std::string> attribute_names() const;
-  // nullopt: there is none of that name, or it is of a kind that AttributeValue doesn't have: a graph, a sparse tensor,
-  // a type, a list of these or of tensors.
+  // Returns nullopt if there is no attribute of that name, or if AttributeValue can't hold its kind: a graph, a sparse
+  // tensor, a type, a list of these or of tensors.
   std::optional<AttributeValue> attribute(std::string_view name) const;
-  // Its value when it is of type T, else `fallback`: node.attribute_or<int64_t>("axis", -1).
+  // Returns the attribute's value if it has type T, else `fallback`: node.attribute_or<int64_t>("axis", -1).
   template <typename T>
   T attribute_or(std::string_view name, T fallback) const {
     std::optional<AttributeValue> found = attribute(name);
@@ -130,46 +131,47 @@ struct NewNode {
   std::map<std::string, AttributeValue> attributes;
   size_t output_count = 1;
   std::string domain;  // "" is ai.onnx
-  std::string name;    // "": after the transform and the operator
+  std::string name;    // "": named after the transform and the operator
 };
 
-// One graph. Every function that changes it leaves it as it was when it throws INVALID_ARGUMENT.
+// Editor of one graph. A function that throws INVALID_ARGUMENT leaves the graph unchanged.
 class EPIPHYTE_API GraphEditor {
  public:
   GraphEditor(const GraphEditor&) = delete;
   GraphEditor& operator=(const GraphEditor&) = delete;
 
   bool is_nested() const;
-  // The version that the model imports; 0: the domain isn't imported.
+  // Returns the opset version that the model imports; 0: the domain isn't imported.
   int64_t opset(std::string_view domain = "") const;
-  // In an order in which each comes after those that it depends on; what was added is at the end.
+  // Returns the nodes in topological order; added nodes are at the end.
   std::vector<GraphNode> nodes() const;
   std::vector<GraphValue> inputs() const;  // without constants
   std::vector<GraphValue> outputs() const;
-  GraphValue FindValue(std::string_view name) const;  // empty: none has the name
+  GraphValue FindValue(std::string_view name) const;  // empty if no value has the name
 
-  // A tensor, whose memory is shared and must not be changed from then on.
+  // Adds a constant. It shares the tensor's memory; don't change that memory afterwards.
   GraphValue AddConstant(const Value& tensor, std::string_view name = "constant");
-  // In the version of the operator that the graph's opset has. Its outputs get names and, after the transform, types.
+  // Adds a node with the operator's version in the graph's opset. Its outputs get names and, after the transform,
+  // types.
   GraphNode AddNode(const NewNode& node);
-  // For operators of a provider's own domain. Throws when the model imports another version of it.
+  // Imports a domain, for custom operators of a provider. Throws when the model imports another version of the domain.
   void ImportDomain(std::string_view domain, int64_t version);
 
-  // An empty value leaves the input out; an index past the end appends.
+  // An empty value omits the input; an index past the end appends.
   void SetInput(const GraphNode& node, size_t index, const GraphValue& value);
-  // Not of attributes that are graphs.
+  // Sets or adds an attribute. Attributes that are graphs can't be set.
   void SetAttribute(const GraphNode& node, std::string_view name, const AttributeValue& value);
   void RemoveAttribute(const GraphNode& node, std::string_view name);
 
-  // Whoever reads `from` reads `to` from then on, but for the nodes that this transform added and that `to` is made by:
-  // so new nodes can be put behind a value. An output of the graph keeps its name: what makes `to` then makes `from`,
-  // directly or through an Identity.
+  // All readers of `from` read `to` instead. Exception: nodes that this transform added and that produce `to` keep
+  // reading `from`, so new nodes can be inserted behind a value. An output of the graph keeps its name: the producer of
+  // `to` then produces `from`, directly or through an Identity.
   void ReplaceUses(const GraphValue& from, const GraphValue& to);
-  // ReplaceUses for each output that is used, then Remove. An Identity that gives an output of the graph its name
-  // stays.
+  // Calls ReplaceUses for each used output, then Remove. An Identity that gives an output of the graph its name stays.
   void Replace(const GraphNode& node, const GraphValue& value) { Replace(node, std::vector<GraphValue>{value}); }
   void Replace(const GraphNode& node, const std::vector<GraphValue>& values);
-  // Throws when something reads what it makes. Need not be called for nodes that nothing depends on.
+  // Removes a node. Throws when one of its outputs is read. Dead nodes need no call: they are removed after the
+  // transform.
   void Remove(const GraphNode& node);
 
  private:
@@ -178,24 +180,24 @@ class EPIPHYTE_API GraphEditor {
   std::shared_ptr<GraphState> state_;
 };
 
-// Looks at a whole graph and changes what it wants.
+// A transform that sees a whole graph and may change any part of it.
 struct GraphTransform {
   std::string name;  // unique among the session's transforms: 1 to 128 letters, digits, '.', '_', '-', ':' and '/'
-  // Another one whenever it does something else than before: the context cache tells by it whether a compiled model is
-  // this one's. "": with session.context_cache_dir the model is compiled in every session.
+  // Change the version whenever the transform's behaviour changes: it is part of the context cache's key. "": with
+  // session.context_cache_dir the model is compiled in every session.
   std::string version;
   std::function<void(GraphEditor& graph)> apply;
 };
 
-// Rewrites single nodes with what is around them, until none matches any more.
+// A rule that rewrites single nodes and their neighbours until no node matches any more.
 struct RewriteRule {
-  std::string name;     // as above
-  std::string version;  // as above
-  std::string op_type;  // of the nodes that are looked at; "": all
-  std::string domain;   // of op_type; "" is ai.onnx
-  // Which of them are rewritten; none: all.
+  std::string name;     // as GraphTransform::name
+  std::string version;  // as GraphTransform::version
+  std::string op_type;  // op type of the candidate nodes; "": all nodes
+  std::string domain;   // domain of op_type; "" is ai.onnx
+  // Selects the candidates to rewrite; empty: all.
   std::function<bool(const GraphNode& node)> matches;
-  // May change what it likes, and nothing: then the next node is looked at.
+  // May change any part of the graph, or nothing. If it changes nothing, the next node is tried.
   std::function<void(GraphEditor& graph, const GraphNode& node)> rewrite;
 };
 

@@ -1,4 +1,4 @@
-// Types: element types of tensors, and what a model says of its inputs and outputs.
+// Types: element types of tensors, and the declared types of a model's inputs and outputs.
 //
 //   for (const epiphyte::ValueInfo& input : session.inputs()) {
 //     std::cout << input.name << ' ' << input.type.ToString() << '\n';  // "x tensor(float)[batch,3,224,224]"
@@ -23,7 +23,7 @@ class Type;
 
 namespace epiphyte {
 
-// The numbers of ONNX's TensorProto.DataType.
+// Numbers are those of ONNX's TensorProto.DataType.
 enum class ElementType : int32_t {
   kUndefined = 0,
   kFloat = 1,
@@ -54,10 +54,10 @@ enum class ElementType : int32_t {
   kInt2 = 26,
 };
 
-// "float", "int64", … as in ONNX's type strings.
+// Returns the name as in ONNX's type strings: "float", "int64", …
 EPIPHYTE_API std::string_view ElementTypeName(ElementType type);
 
-// Types without a counterpart in C++, bit by bit.
+// Bit patterns of element types that C++ doesn't have.
 struct Float16 {
   uint16_t bits = 0;
 };
@@ -65,7 +65,7 @@ struct Bfloat16 {
   uint16_t bits = 0;
 };
 
-// The element type that a C++ type stands for; kUndefined for all others.
+// Element type of a C++ type; kUndefined for a type without one.
 template <typename T>
 constexpr ElementType ElementTypeOf() {
   if constexpr (std::is_same_v<T, float>)
@@ -115,14 +115,14 @@ class EPIPHYTE_API TypeInfo {
   static TypeInfo Optional(const TypeInfo& element);
 
   ValueKind kind() const;            // kEmpty: unknown
-  ElementType element_type() const;  // of tensors; of maps the key's
+  ElementType element_type() const;  // tensor: the element type; map: the key type
   std::string ToString() const;      // "tensor(float)[1,3,height,?]"
 
-  // nullopt: unknown rank. It lives as long as the type or a copy of it, so a type without a name has none to give:
-  // `for (const auto& d : *Make().shape())` would walk a shape that is gone.
+  // nullopt means unknown rank. The reference is valid as long as the type or a copy of it. The call on a temporary is
+  // therefore deleted: `for (const auto& d : *Make().shape())` would read a destroyed shape.
   const std::optional<std::vector<Dimension>>& shape() const&;
   const std::optional<std::vector<Dimension>>& shape() const&& = delete;
-  // Of sequences and optionals; of maps the value's.
+  // Element type of a sequence or optional, or value type of a map.
   const TypeInfo& element() const&;
   TypeInfo element() const&& { return static_cast<const TypeInfo&>(*this).element(); }
 
@@ -133,7 +133,7 @@ class EPIPHYTE_API TypeInfo {
   std::shared_ptr<const Impl> impl_;  // null: unknown
 };
 
-// A model's input or output. Where nobody knows its type, that is of kind kEmpty.
+// A model's input or output. An unknown type has kind kEmpty.
 struct ValueInfo {
   std::string name;
   TypeInfo type;

@@ -1,4 +1,4 @@
-// Values as files: TensorProto, SequenceProto, OptionalProto, as ONNX's backend tests keep them.
+// Values as files: TensorProto, SequenceProto, OptionalProto, the format of ONNX's backend tests.
 //
 //   epiphyte::Value x = epiphyte::LoadValue("test_data_set_0/input_0.pb", session.inputs()[0].type);
 #pragma once
@@ -12,10 +12,11 @@
 
 namespace epiphyte {
 
-// `type` says which message the file holds. Throws NO_SUCHFILE, or INVALID_PROTOBUF when it holds something else.
+// `type` selects the message that the file holds. Throws NO_SUCHFILE, or INVALID_PROTOBUF when the file holds another
+// message.
 EPIPHYTE_API Value LoadValue(const std::filesystem::path& path, const TypeInfo& type);
-// Writes in one step and replaces what is there, as WriteFile (files.hpp) does. `type` may be unknown when the value is
-// a tensor; `name` is written with it.
+// Writes atomically and replaces an existing file, as WriteFile (files.hpp) does. `type` may be unknown when the value
+// is a tensor. `name` is stored in the message.
 EPIPHYTE_API void SaveValue(const std::filesystem::path& path, const Value& value, const TypeInfo& type,
                             std::string_view name);
 

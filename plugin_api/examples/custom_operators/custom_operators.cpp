@@ -1,11 +1,11 @@
-// A plugin that brings a domain of operators which ONNX doesn't have, with their types, so that ONNX's operators work
-// on what they make. The domain example.ops has:
+// A plugin with a custom operator domain. It declares the operators' types, so that ONNX's operators can use their
+// outputs. The domain example.ops has:
 //
 //   Bucketize(x, edges)   float[…], float[K] → int64[…]: how many of the edges are not above x
 //   PreciseSum(x)         float[…, N] → double[…]: the sum along the last axis, added up in double
 //   Blank(shape; value)   int64[R] → uint8 of that shape, filled with the attribute `value` (required)
 //
-// A partition may hold any number of such nodes, with whatever connects them: the kernel runs them one by one.
+// A partition may hold any number of such nodes, connected in any way: the kernel runs them one by one.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -56,7 +56,7 @@ void InferBlank(const kit::Inference& node) {
 
 // --- kernels
 
-// A tensor on the way through a partition: an input or constant, which somebody else owns, or a result.
+// A tensor in a partition: an input or a constant (not owned), or a result (owned by `memory`).
 struct Tensor {
   EpElementType type = EP_TYPE_UNDEFINED;
   std::vector<int64_t> dims;
@@ -122,7 +122,7 @@ Tensor Blank(const Tensor& shape, int64_t value) {
   return y;
 }
 
-// Values are known by their id, which is unique in the partition.
+// One node of a partition. Values are identified by their id, which is unique in the partition.
 struct Step {
   std::string op_type;
   std::vector<uint64_t> inputs;
@@ -166,7 +166,7 @@ class OperatorsKernel : public kit::Kernel {
  private:
   static size_t ElementSize(const Tensor& tensor) { return tensor.type == EP_TYPE_UINT8 ? 1 : 8; }
 
-  // The data of constants goes away when Compile returns.
+  // Copies a constant, because the data of constants is freed when Compile returns.
   void Keep(const kit::ValueView& value) {
     const EpTensorView& view = *value.constant();
     Tensor copy = Tensor::View(view);

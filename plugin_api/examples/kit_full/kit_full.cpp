@@ -1,6 +1,6 @@
-// A plugin for two chips that compute on 8-bit integers, with all that the kit has for such a one: QDQ units, groups,
-// devices, options, share groups, verdicts on contexts, a partition that is declined. What the chips do is done here on
-// the CPU, by Program.
+// A plugin for two chips that compute on 8-bit integers. It uses all parts of the kit for such a device: QDQ units,
+// groups, devices, options, share groups, verdicts on contexts, a declined partition. Program simulates the chips on
+// the CPU.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -26,7 +26,7 @@ namespace kit = epiphyte::kit;
 namespace ir = epiphyte::kit::ir;
 namespace qdq = epiphyte::kit::qdq;
 
-// --- What can be run
+// --- Supported nodes
 
 [[noreturn]] void Refuse(const std::string& what) {
   throw kit::Error(EP_STATUS_INVALID_GRAPH, what + " can't be run; compile the model again");
@@ -34,7 +34,7 @@ namespace qdq = epiphyte::kit::qdq;
 
 int64_t CountOf(const ir::Value& value) { return kit::Dims(value.dims).Count(); }
 
-// Of an application's or a model's memory, which may begin at any address.
+// Reads element `i` from unaligned memory: inputs of applications and constants of models may begin at any address.
 double At(const void* data, EpElementType type, int64_t i) {
   const auto* bytes = static_cast<const unsigned char*>(data);
   if (type == EP_TYPE_UINT8) return bytes[i];
@@ -44,8 +44,8 @@ double At(const void* data, EpElementType type, int64_t i) {
   return value;
 }
 
-// Why an operator's shapes are none that can be run; "" if they are. A product is [rows, inner] times [inner, columns],
-// rows being all dimensions but the last.
+// Returns why an operator's shapes can't be run; "" if they can. A MatMul is [rows, inner] times [inner, columns];
+// `rows` combines all dimensions of x but the last.
 std::string ShapeProblem(const ir::Editor& editor, const ir::Node& node) {
   const ir::Value& y = editor.info(node.outputs[0]);
   const bool product = node.Is("MatMul");
@@ -61,7 +61,7 @@ std::string ShapeProblem(const ir::Editor& editor, const ir::Node& node) {
   return fits ? "" : "only products with a matrix";
 }
 
-// Units of 8-bit numbers whose operator the chips have.
+// Selects 8-bit QDQ units with an operator that the chips support.
 qdq::Options UnitOptions() {
   const auto refuse = [](const ir::Editor& editor, const qdq::Unit& unit) -> std::string {
     const ir::Node& node = editor.node(unit.target);
@@ -71,7 +71,7 @@ qdq::Options UnitOptions() {
   return {.narrowest_bits = 8, .widest_bits = 8, .refuse = refuse};
 }
 
-// A product of floats with constant weights.
+// Returns true for a float MatMul with constant weights.
 bool IsDense(const ir::Editor& editor, int32_t n) {
   const ir::Node& node = editor.node(n);
   return node.Is("MatMul") && node.inputs.size() == 2 && node.HasOutput(0) && editor.IsFloat(node.outputs[0]) &&
@@ -79,7 +79,7 @@ bool IsDense(const ir::Editor& editor, int32_t n) {
          editor.ConstantOf(node.inputs[1]) != nullptr && ShapeProblem(editor, node).empty();
 }
 
-// The Relu behind such a product that nothing else reads, or -1: the two are one group.
+// Returns the Relu that is the only reader of a MatMul, or -1. The two nodes form one group.
 int32_t ReluBehind(const ir::Editor& editor, int32_t product) {
   const int32_t reader = editor.OnlyReader(editor.node(product).outputs[0]);
   const bool fits = editor.Is(reader, "Relu") && editor.IsFloat(editor.node(reader).outputs[0]) &&
@@ -91,14 +91,14 @@ bool IsReluOfDense(const ir::Editor& editor, int32_t n) {
   return product >= 0 && IsDense(editor, product) && ReluBehind(editor, product) == n;
 }
 
-// --- How it runs
+// --- Execution
 
-// What a partition is compiled to: a step for each unit and for each product of floats.
+// A compiled partition: one step for each QDQ unit and each float MatMul.
 class Program {
  public:
-  using Scratch = std::vector<std::vector<std::byte>>;  // what a run makes, by value; used again by the next
+  using Scratch = std::vector<std::vector<std::byte>>;  // results of a run, indexed by value; reused by the next run
 
-  // The graph of a partition, or one from a context, of which nothing is believed.
+  // Takes the graph of a partition or of a context. The graph of a context is untrusted, so everything is checked.
   explicit Program(ir::Graph partition) : graph_(std::move(partition)) {
     {
       ir::Editor editor(graph_);
@@ -106,7 +106,7 @@ class Program {
       editor.Finish();
     }
     const ir::Editor editor(graph_);
-    for (const qdq::Unit& unit : qdq::FindUnits(editor, UnitOptions()).units) {  // in an order in which they can run
+    for (const qdq::Unit& unit : qdq::FindUnits(editor, UnitOptions()).units) {  // in topological order
       if (unit.IsQdq()) {
         AddUnit(editor, unit);
       } else if (IsDense(editor, unit.target)) {
@@ -161,9 +161,9 @@ class Program {
 
  private:
   enum class Kind : uint8_t { kAdd, kRelu, kMatMul };
-  // A tensor of a step: numbers of 8 bits with their scale, or floats.
+  // A tensor of a step: 8-bit numbers with scale and zero point, or floats.
   struct Operand {
-    int32_t value = -1;  // -1: there is none
+    int32_t value = -1;  // -1: none
     EpElementType type = EP_TYPE_FLOAT;
     double scale = 1;
     double zero_point = 0;
@@ -171,7 +171,7 @@ class Program {
   struct Step {
     Kind kind;
     Operand x = {}, y = {}, out = {};
-    double low = 0, high = HUGE_VAL;  // results are clamped to these, quantised if they are
+    double low = 0, high = HUGE_VAL;  // bounds of the results; in quantised numbers for a quantised output
   };
 
   static size_t Index(int32_t value) { return static_cast<size_t>(value); }
@@ -218,7 +218,7 @@ class Program {
       }
       return;
     }
-    // Sums of products of numbers of 8 bits are exact: the chips' are integers.
+    // Sums of 8-bit products are exact in double, as in the chips' integer arithmetic.
     const int64_t inner = Info(step.y.value).dims[0];
     const int64_t columns = Info(step.y.value).dims[1];
     for (int64_t i = 0; i < count; ++i) {
@@ -256,7 +256,7 @@ constexpr EpDeviceInfo Chip(const char* name, uint64_t memory_bytes) {
 }
 constexpr EpDeviceInfo kChips[] = {Chip("X1", 64 << 10), Chip("X2", 256 << 20)};
 
-// What a context depends on. The second chip runs what was compiled for the first, though not as fast as it could.
+// Properties that a context depends on. The second chip runs contexts of the first chip, but not at full speed.
 kit::CompatibilityKey KeyOf(const EpDeviceInfo& chip) {
   kit::CompatibilityKey key;
   key.Require("sdk", kSdk, "SDK {}");
@@ -264,9 +264,9 @@ kit::CompatibilityKey KeyOf(const EpDeviceInfo& chip) {
                              : key.Prefer("chip", chip.architecture, "chip {}");
 }
 
-using Programs = std::map<std::string, std::shared_ptr<const Program>>;  // by the name of the partition
+using Programs = std::map<std::string, std::shared_ptr<const Program>>;  // key: the partition's name
 
-// What the sessions of a share group compiled; outlives each of them.
+// Compiled partitions of all sessions of a share group; outlives each session.
 struct Workspace {
   std::mutex mutex;
   Programs programs;
@@ -314,7 +314,7 @@ class ChipProvider : public kit::Provider {
   void SaveContexts(kit::ContextSink& sink) override {
     const std::string key = KeyOf(chip_).ToText();
     Programs all = compiled_;
-    if (share_) {  // its last session writes what all have compiled, identical weights once
+    if (share_) {  // the last session of the group writes all partitions, identical weights once
       const std::lock_guard lock(share_->mutex);
       share_->programs.insert(compiled_.begin(), compiled_.end());
       all = share_->programs;
@@ -338,7 +338,7 @@ class ChipProvider : public kit::Provider {
     sink.SetCompatibilityInfo(key);
   }
 
-  // Weights stay where the host has mapped them, for all sessions of a group.
+  // Weights stay in the payload that the host has mapped, for all sessions of a group.
   void LoadContexts(kit::ContextLoading& loading) override {
     for (size_t i = 0; i < loading.size(); ++i) {
       loading.task().Report(i, loading.size());
@@ -352,7 +352,7 @@ class ChipProvider : public kit::Provider {
   }
 
  private:
-  // The host's constants end with the session, and a share group goes on.
+  // Copies a constant: the host frees constants with the session, but a share group outlives the session.
   static void Own(ir::Constant* constant) {
     const auto* from = static_cast<const std::byte*>(constant->tensor.data);
     auto copy = std::make_shared<std::vector<std::byte>>(from, from + constant->tensor.Bytes());
@@ -377,7 +377,7 @@ class ChipPlugin : public kit::Plugin {
   }
   std::optional<std::span<const kit::Option>> Options() override { return std::span<const kit::Option>(); }
 
-  // Without a provider: by what the host kept for it, or by what stands in the payload.
+  // Works without a provider: it compares the stored compatibility info, or the key in the payload.
   kit::ContextVerdict CheckContext(const kit::ContextHeader& header) override {
     const std::string source(header.origin().source);
     if (!source.empty() && source != kSource)

@@ -1,7 +1,7 @@
-// A plugin made with the kit: Add and Relu of float tensors, with contexts and an option.
+// A plugin written with the kit: Add and Relu of float tensors, with contexts and an option.
 //
-// The host merges the nodes that Supports accepts into partitions as large as they can be, so a kernel runs a graph of
-// them, which is also what its context holds.
+// The host merges the nodes that Supports accepts into the largest possible partitions. A kernel therefore runs a graph
+// of such nodes, and its context holds that graph.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -18,10 +18,10 @@ namespace {
 namespace kit = epiphyte::kit;
 namespace ir = epiphyte::kit::ir;
 
-// How its contexts begin, and the version of what is in them: raise it when that changes.
+// Magic and version of the plugin's contexts. Raise the version when the content's format changes.
 constexpr kit::ContainerFormat kFormat = {"EXAMPLE1", 1, "the context of kit_minimal"};
 
-// Memory of applications and constants of models may begin at any address.
+// Reads one float from unaligned memory: inputs of applications and constants of models may begin at any address.
 float At(const void* data, size_t i) {
   float value;
   std::memcpy(&value, static_cast<const char*>(data) + i * sizeof(value), sizeof(value));
@@ -30,7 +30,8 @@ float At(const void* data, size_t i) {
 
 class GraphKernel : public kit::Kernel {
  public:
-  // Throws INVALID_GRAPH for a graph of anything else than Supports accepts: a context is a file, which may be forged.
+  // Throws INVALID_GRAPH for a graph with nodes that Supports doesn't accept, because a context is a file and may be
+  // forged.
   explicit GraphKernel(std::shared_ptr<const ir::Graph> graph) : graph_(std::move(graph)) {
     bool fits = std::ranges::all_of(
         graph_->values, [](const ir::Value& value) { return value.type == EP_TYPE_FLOAT && value.IsStatic(); });
@@ -85,9 +86,9 @@ class GraphKernel : public kit::Kernel {
 class KitMinimalProvider : public kit::Provider {
  public:
   static constexpr bool kMakesContexts = true;
-  static constexpr const char* kSdkVersion = "1.0";  // a context of another one is refused
+  static constexpr const char* kSdkVersion = "1.0";  // a context of another version is refused
 
-  // Checked by the host; `epiphyte doctor` shows them.
+  // The host checks options; `epiphyte doctor` shows them.
   static std::span<const kit::Option> Options() {
     static constexpr kit::Option kOptions[] = {
         kit::Option::Int("min_elements", 0, "tensors of fewer elements are left to other providers", 0),
@@ -114,7 +115,7 @@ class KitMinimalProvider : public kit::Provider {
 
   std::unique_ptr<kit::Kernel> Compile(const kit::Partition& partition) override {
     auto graph = std::make_shared<ir::Graph>(ir::Import(host(), partition.graph.handle(), std::string(partition.name)));
-    // Weights stay where the host has them, also after Compile.
+    // Retained weights stay in the host's memory after Compile, without a copy.
     for (ir::Constant& constant : graph->constants) ir::Retain(host(), partition.task.handle(), constant);
     compiled_.push_back(graph);
     return std::make_unique<GraphKernel>(std::move(graph));

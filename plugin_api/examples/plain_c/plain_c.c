@@ -1,20 +1,19 @@
 /* A plugin in plain C: runs ONNX Neg and Abs on float tensors, with contexts of its own.
  *
- * The host merges what a plugin claims into the largest partitions that can be one kernel, so a partition holds any
- * number of Neg and Abs, with any number of inputs and outputs, and parts of it need not be connected. Both have one
- * input, so each output of a partition comes from one input through a chain of them, and a chain is one operation
- * again.
+ * The host merges claimed nodes into the largest partitions that can be one kernel. A partition therefore holds any
+ * number of Neg and Abs, with any number of inputs and outputs, and its parts need not be connected. Both operators
+ * have one input, so each output of a partition is a chain of operators on one input. A chain is again one operation.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include <epiphyte/ep_entry.h>
 
-/* Each of the plugin's objects knows its host: one library may be in use by several. */
+/* Each object of the plugin stores its host, because several hosts may use one library. */
 struct EpPlugin {
   const EpHostInfo* host;
 };
-/* What one output of a partition is: an operation on one of its inputs. */
+/* One output of a partition: an operation on one of the partition's inputs. */
 typedef struct Step {
   uint32_t input;
   unsigned char operation;
@@ -22,11 +21,11 @@ typedef struct Step {
 struct EpKernel {
   const EpHostInfo* host;
   uint32_t output_count;
-  Step steps[1]; /* output_count of them */
+  Step steps[1]; /* has output_count entries */
 };
 struct EpProvider {
   const EpHostInfo* host;
-  unsigned char* payload; /* what a context stores: a record for each compiled partition */
+  unsigned char* payload; /* payload of the context: a record for each compiled partition */
   uint64_t size;
 };
 
@@ -112,7 +111,7 @@ static EpStatus* EP_CALL GetCapability(EpProvider* provider, const EpGraph* grap
   return status;
 }
 
-/* `second` after `first`. */
+/* Returns the operation that applies `first`, then `second`. */
 static unsigned char Compose(unsigned char first, unsigned char second) {
   if (second == kUnchanged) return first;
   if (second == kAbsolute || second == kNegativeAbsolute) return second;
@@ -162,8 +161,8 @@ static EpKernel* NewKernel(const EpHostInfo* host, uint32_t output_count) {
   return kernel;
 }
 
-/* Records: length of the partition's name, number of outputs, the name, then input and operation of each output.
- * Numbers are four bytes, little endian. */
+/* A record is: length of the partition's name, number of outputs, the name, then input and operation of each output.
+ * Numbers are four bytes, little endian; an operation is one byte. */
 static void PutNumber(unsigned char** to, uint32_t number) {
   int i;
   for (i = 0; i < 4; ++i) *(*to)++ = (unsigned char)(number >> 8 * i);
@@ -194,8 +193,8 @@ static EpStatus* AppendRecord(EpProvider* provider, const char* name, const EpKe
   return NULL;
 }
 
-/* The kernel of a partition, or null when the payload doesn't hold it whole. A node without a name stands for the
- * payload's only partition. */
+/* Returns the kernel of a partition, or null when the payload doesn't hold a complete record of it. A node without a
+ * name means the payload's only partition. */
 static EpKernel* FindRecord(const EpHostInfo* host, const EpContextBlob* blob, const char* name) {
   const unsigned char* at = blob->data;
   uint64_t left = blob->size;
@@ -283,7 +282,7 @@ static EpStatus* EP_CALL LoadContext(EpProvider* provider, const EpContextNodeIn
     if (strcmp(nodes[i]->ep_sdk_version, "plain_c 1.0") != 0) {
       return Fail(host, EP_STATUS_INVALID_GRAPH, "the node was not written by plain_c 1.0; compile the model again");
     }
-    /* Without a payload of its own the partition is in any of them. */
+    /* If the node's payload is not known (blob is -1), search all payloads. */
     for (k = 0; kernels[i] == NULL && k < blob_count; ++k) {
       if (nodes[i]->blob < 0 || (uint64_t)nodes[i]->blob == k) {
         kernels[i] = FindRecord(host, blobs[k], nodes[i]->partition_name);
@@ -319,7 +318,7 @@ static EpStatus* EP_CALL Execute(EpKernel* kernel, EpKernelState* state, EpRun* 
     const EpTensorView* x;
     void* data = NULL;
     uint64_t i;
-    /* The record came from a file. */
+    /* Check the step: the record came from a file and may be wrong. */
     if (step->input >= info.input_count || info.inputs[step->input] == NULL ||
         info.inputs[step->input]->tensor == NULL || info.inputs[step->input]->tensor->element_type != EP_TYPE_FLOAT) {
       return Fail(host, EP_STATUS_INVALID_ARGUMENT,

@@ -1,13 +1,14 @@
-/* EP contexts: how what a provider compiled is saved and found again.
+/* EP contexts: saving a provider's compiled partitions and loading them again.
  *
- * After Compile, when the user wants a context model, the host asks GetEpContextNodes. For each partition it compiled,
- * the provider adds one node; [R803] the payload goes through a writer, so that the host decides where the bytes land
+ * After Compile, if the user wants a context model, the host calls GetEpContextNodes. For each compiled partition the
+ * provider adds one node. [R803] The payload goes through a writer, so that the host decides where the bytes are stored
  * (in the model, in a file beside it, in an application's store). The bytes are the provider's own format. Several
  * nodes may share one payload: one of them is the primary (main_context 1), the others have main_context 0.
  *
  * Later the host finds EPContext nodes by their `source`, checks size and digest of each payload, maps it and calls
- * LoadContext. A provider sees only nodes whose source its plugin owns. Whoever wrote the file, its content is hostile:
- * a plugin checks every byte before it believes it. [R819 R820] What it writes depends on model and options. [R812]
+ * LoadContext. A provider sees only nodes with a source that its plugin owns. Treat the content as hostile, whatever
+ * its origin: a plugin checks every byte before it uses it. [R819 R820] The bytes that a plugin writes depend on the
+ * model and the options only. [R812]
  */
 #ifndef EPIPHYTE_EP_CONTEXT_H_
 #define EPIPHYTE_EP_CONTEXT_H_
@@ -19,47 +20,50 @@ EP_EXTERN_C_BEGIN
 typedef struct EpContextSink EpContextSink;
 typedef struct EpContextWriter EpContextWriter;
 
-/* One EPContext node, as the provider describes it. Strings are copied; null means: leave the attribute out. */
+/* One EPContext node, described by the provider. Strings are copied; null omits the attribute. */
 typedef struct EpContextNodeDesc {
   uint32_t struct_size;
-  uint32_t partition;       /* EpPartitionInfo::index [R805] */
-  EpContextWriter* payload; /* main_context 1: a finished writer of this sink, or null if a later session of the share
-                             * group writes it (ep_share.h); else null */
-  const char* source;       /* one of the sources in the plugin's descriptor; [R806] null: the first */
+  uint32_t partition; /* EpPartitionInfo::index [R805] */
+  /* main_context 1: a finished writer of this sink, or null if a later session of the share group writes the payload
+   * (ep_share.h). main_context 0: null. */
+  EpContextWriter* payload;
+  const char* source; /* one of the sources in the plugin's descriptor; null: the first [R806] */
   const char* ep_sdk_version;
   const char* hardware_architecture;
   const char* notes;
-  /* Further string attributes of the node, `attribute_count` of them: names of letters, digits, '_', '.' and '-',
-   * [R823] unique, and none that the EPContext operator has or that begins with "ep_". LoadContext gets them back. */
+  /* Further string attributes of the node, `attribute_count` of them; LoadContext gets them back. Names consist of
+   * letters, digits, '_', '.' and '-', are unique, don't begin with "ep_", and are not attributes of the EPContext
+   * operator. [R823] */
   const EpKeyValue* attributes;
   uint32_t attribute_count;
   uint32_t reserved;
-  int64_t main_context; /* 1: this node carries a payload; 0: it finds its graph in the primary's [R811] */
-  int64_t max_size;     /* of a buffer that the payload needs when it is loaded; 0: leave it out */
+  int64_t main_context; /* 1: this node carries a payload; 0: its graph is in the primary's payload [R811] */
+  int64_t max_size;     /* size of a buffer that loading the payload needs; 0 omits the attribute */
 } EpContextNodeDesc;
 
-/* How a context was made; see EpContextApi::GetSinkInfo. Valid until GetEpContextNodes returns. */
+/* Settings for the context to write; see EpContextApi::GetSinkInfo. Valid until GetEpContextNodes returns. */
 typedef struct EpContextSinkInfo {
   uint32_t struct_size;
   uint32_t embed;               /* non-zero: payloads go into the model, so keep them below 2 GiB */
-  const char* node_name_prefix; /* of ep.context_node_name_prefix, "" if none; partition names have it already */
-  /* By EpPartitionInfo::index, the key by which LoadContext will ask for the graph; null: declined by the provider */
+  const char* node_name_prefix; /* from ep.context_node_name_prefix, "" if none; partition names include it */
+  /* Keys by which LoadContext asks for a graph, indexed by EpPartitionInfo::index; null: declined by the provider */
   const char* const* partition_names; /* [R822] */
   uint64_t partition_count;
 } EpContextSinkInfo;
 
-/* One EPContext node, as LoadContext gets it. Strings are never null; "" where the node leaves the attribute out. */
+/* One EPContext node, for LoadContext. Strings are never null; "" where the node omits the attribute. */
 typedef struct EpContextNodeInfo {
   uint32_t struct_size;
-  int32_t
-      blob; /* index into the blobs; main_context 0: its primary's, -1 if several fit: look in all by partition_name */
-  const EpNode* node; /* inputs, outputs and any further attributes */
+  /* Index into the blobs. With main_context 0: the primary's blob, or -1 if several fit: look in all of them for
+   * partition_name. */
+  int32_t blob;
+  const EpNode* node; /* for inputs, outputs and any further attributes */
   const char* source;
-  const char* partition_name; /* left out: the node's name; "" without either: the payload's only graph [R825] */
+  const char* partition_name; /* the node's name if omitted; "" if that is empty too: the payload's only graph [R825] */
   const char* ep_sdk_version;
   const char* hardware_architecture;
   const char* notes;
-  const char* onnx_model_filename; /* as other tools wrote it */
+  const char* onnx_model_filename; /* written by other tools */
   const EpKeyValue* attributes;    /* EpContextNodeDesc::attributes, in the same order */
   uint32_t attribute_count;
   uint32_t reserved;
@@ -68,23 +72,23 @@ typedef struct EpContextNodeInfo {
 } EpContextNodeInfo;
 
 /* A payload, mapped read-only by the host. [R816] It stays valid, at the same address, until the provider is destroyed;
- * in a share group until the last provider of the group is. */
+ * in a share group, until the group's last provider is destroyed. */
 typedef struct EpContextBlob {
   uint32_t struct_size;
   uint32_t reserved;
-  const void* data; /* aligned to 64 bytes, and to the page when it is a file of its own; null when size is 0 */
+  const void* data; /* aligned to 64 bytes, and to a page when the payload is a separate file; null when size is 0 */
   uint64_t size;
 } EpContextBlob;
 
-/* Verdict of CheckContext; the numbers are those of ONNX Runtime's OrtCompiledModelCompatibility. The host takes an
- * unknown one for NOT_APPLICABLE. [R832] */
+/* Verdict of CheckContext. The numbers are those of ONNX Runtime's OrtCompiledModelCompatibility. An unknown number
+ * counts as NOT_APPLICABLE. [R832] */
 typedef uint32_t EpContextVerdict;
-#define EP_CONTEXT_NOT_APPLICABLE 0u /* not mine [R834] */
-#define EP_CONTEXT_OPTIMAL 1u /* as what this plugin has just written is, or the next [R833] */
+#define EP_CONTEXT_NOT_APPLICABLE 0u /* not a context of this plugin [R834] */
+#define EP_CONTEXT_OPTIMAL 1u        /* also for a context that this plugin has just written or writes next [R833] */
 #define EP_CONTEXT_PREFER_RECOMPILATION 2u /* works, but compiling again would be better */
 #define EP_CONTEXT_UNSUPPORTED 3u
 
-/* What there is to know of a context before it is loaded, and where it is to run. Strings are never null. */
+/* Metadata of a context before it is loaded, and the devices it would run on. Strings are never null. */
 typedef struct EpContextHeader {
   uint32_t struct_size;
   uint32_t device_count;
@@ -94,13 +98,13 @@ typedef struct EpContextHeader {
   const char* ep_sdk_version;
   const char* hardware_architecture;
   const char* notes;
-  const char* compatibility_info; /* what SetCompatibilityInfo stored, "" if nothing */
-  /* The devices and options of the session that asks, as in EpProviderConfig; without a session, those that one without
-   * options of its own would have. When there are none, the verdict is for the best of the plugin's devices. */
+  const char* compatibility_info; /* the string that SetCompatibilityInfo stored, "" if none */
+  /* Devices and options of the session that asks, as in EpProviderConfig. Without a session they are those of a session
+   * without options. If there are no devices, the verdict is for the plugin's best device. */
   const uint32_t* devices;
   const EpKeyValue* options;
   const EpKeyValue* attributes; /* further attributes of the node */
-  const void* blob;             /* may be null: metadata alone */
+  const void* blob;             /* the payload; null: judge by metadata alone */
   uint64_t blob_size;
 } EpContextHeader;
 
@@ -111,17 +115,17 @@ typedef struct EpContextApi {
 
   EpStatus*(EP_CALL* GetSinkInfo)(const EpContextSink* sink, EpContextSinkInfo* info);
 
-  /* A payload is begun, written front to back, and ended. Writer and sink are good until GetEpContextNodes returns.
-   * [R807] Nothing written is visible to anybody before the whole context model is published. A payload that a failed
-   * Write left incomplete can't be ended. */
+  /* Begin a payload, write it front to back, and end it. Writer and sink are valid until GetEpContextNodes returns.
+   * [R807] Written bytes become visible only when the whole context model is published. After a failed Write the
+   * payload is incomplete and can't be ended. */
   EpStatus*(EP_CALL* BeginPayload)(EpContextSink* sink, EpContextWriter** writer);
   EpStatus*(EP_CALL* Write)(EpContextWriter* writer, const void* data, uint64_t size);
   EpStatus*(EP_CALL* EndPayload)(EpContextWriter* writer); /* [R804] */
 
-  /* One for each partition that was compiled; [R802] the struct and what it points to are copied. */
+  /* Add one node for each compiled partition. [R802] The struct and all data that it points to are copied. */
   EpStatus*(EP_CALL* AddNode)(EpContextSink* sink, const EpContextNodeDesc* node); /* [R810] */
 
-  /* Stored as metadata `ep_compatibility_info.<provider>` and given back to CheckContext. The last call counts. */
+  /* Stores `info` as metadata `ep_compatibility_info.<provider>`; CheckContext gets it back. The last call counts. */
   EpStatus*(EP_CALL* SetCompatibilityInfo)(EpContextSink* sink, const char* info);
 } EpContextApi;
 

@@ -1,5 +1,5 @@
-/* Entry: the one symbol that a plugin's library exports. [R103] Included by the one source file that defines it; hosts
- * have no use for it.
+/* Entry: the one symbol that a plugin's library exports. [R103] Only the source file that defines the symbol includes
+ * this header; hosts don't need it.
  *
  * Example
  *     #include <epiphyte/ep_entry.h>

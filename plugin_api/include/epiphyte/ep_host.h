@@ -1,8 +1,9 @@
-/* Host tables: everything a plugin may call.
+/* Host tables: every function of the host that a plugin may call.
  *
  * The host hands one EpHostInfo to EpPluginQuery and to Initialize. It and all tables it leads to stay valid, at the
- * same address, for the life of the process. A process may hold several hosts, each with an EpHostInfo of its own and
- * with handles that mean nothing to the others: a plugin keeps the host in what Initialize makes, not in a global.
+ * same address, for the life of the process. A process may hold several hosts. Each has its own EpHostInfo, and its
+ * handles are invalid for the other hosts. A plugin therefore stores the host in the object that Initialize creates,
+ * not in a global.
  */
 #ifndef EPIPHYTE_EP_HOST_H_
 #define EPIPHYTE_EP_HOST_H_
@@ -17,7 +18,7 @@
 
 EP_EXTERN_C_BEGIN
 
-/* No pointer in it is null. Its functions take handles that this host gave. [R1012] */
+/* No pointer of this struct is null. The functions accept only handles that this host gave. [R1012] */
 typedef struct EpHostInfo {
   uint32_t struct_size;
   uint32_t abi_min; /* the ABI versions that this host speaks, EP_MAKE_ABI_VERSION each */
@@ -33,8 +34,9 @@ typedef struct EpHostInfo {
   const EpContextApi* context;
   const EpRunApi* run;
 
-  /* A table of a feature that came later, or null: for an id that this host doesn't know, for null, and for a host that
-   * is another's. Ids look like "ep.run_limits/1"; the table of an id never changes but by growing. [any thread] */
+  /* Returns the table of an optional feature. Returns null for an id that this host doesn't know, for a null id, and
+   * for an EpHostInfo of another host. Ids look like "ep.run_limits/1". The table of an id changes only by growing at
+   * its end. [any thread] */
   const void*(EP_CALL* GetExtension)(const struct EpHostInfo* host, const char* id);
 } EpHostInfo;
 

@@ -1,9 +1,9 @@
 /* Status: how every call reports failure.
  *
  * A function returns `EpStatus*`; null means success. A status is made through the host, so that it lives in the host's
- * heap. [R1002] The caller of the failing function releases it: the host releases those that plugins return, a plugin
- * releases those that it gets from the host and does not return. [R1003] The message says what was found, what was
- * expected and what to do about it, in one line of at most 4096 bytes. The host cuts a longer one and replaces
+ * heap. [R1002] The caller of the failing function releases it. The host releases statuses that plugins return. A
+ * plugin releases statuses that it gets from the host and does not return. [R1003] The message says what was found,
+ * what was expected and what to do about it, in one line of at most 4096 bytes. The host cuts a longer one and replaces
  * characters that can't be printed.
  *
  * Example (plugin side)
@@ -23,20 +23,20 @@ typedef struct EpStatus EpStatus;
  * Codes from 1000 on are Epiphyte's own. The application gets the plugin's code, except where a comment says that the
  * host gives its own. An unknown code counts as EP_FAIL.
  *
- * Choose by what helps. Can the caller mend it: INVALID_ARGUMENT, NO_SUCHFILE, NOT_FOUND. Is the model or the context
- * wrong: INVALID_GRAPH. Is the feature missing: NOT_IMPLEMENTED. Did the machine fail: OUT_OF_MEMORY, DEVICE_RESET,
- * TIMEOUT, ENGINE_ERROR. Did the plugin fail: EP_FAIL. */
+ * Choose the code by the remedy. The caller can correct the call: INVALID_ARGUMENT, NO_SUCHFILE, NOT_FOUND. The model
+ * or the context is wrong: INVALID_GRAPH. The feature is missing: NOT_IMPLEMENTED. The machine failed: OUT_OF_MEMORY,
+ * DEVICE_RESET, TIMEOUT, ENGINE_ERROR. The plugin failed: EP_FAIL. */
 typedef int32_t EpStatusCode;
 
-/* Success, which is a null status. Never in a status: Create makes FAIL of it. */
+/* Success is a null status. No status has this code: Create replaces it by FAIL. */
 #define EP_STATUS_OK 0
 
 /* No other code fits, and the cause is unknown or lies outside of the plugin: a write failed, a system call failed. For
  * a defect or a limit of the plugin itself use EP_FAIL. */
 #define EP_STATUS_FAIL 1
 
-/* The caller can mend it: an option, a type or shape of an input of a run, a null pointer. For something wrong in the
- * model's graph or in a context use INVALID_GRAPH. For a valid request that the plugin does not support use
+/* The caller can correct it: an option, a type or shape of an input of a run, a null pointer. For something wrong in
+ * the model's graph or in a context use INVALID_GRAPH. For a valid request that the plugin does not support use
  * NOT_IMPLEMENTED. */
 #define EP_STATUS_INVALID_ARGUMENT 2
 
@@ -44,7 +44,7 @@ typedef int32_t EpStatusCode;
  * file that is there and damaged use INVALID_GRAPH. */
 #define EP_STATUS_NO_SUCHFILE 3
 
-/* The host's, never a plugin's. Listed because ONNX Runtime has the number. */
+/* Used by the host only, never by a plugin. Listed because ONNX Runtime has the number. */
 #define EP_STATUS_NO_MODEL 4
 
 /* A vendor's runtime, driver or library returned an error and can still be used. Put its name and its own code into the
@@ -52,14 +52,14 @@ typedef int32_t EpStatusCode;
  * OUT_OF_MEMORY. */
 #define EP_STATUS_ENGINE_ERROR 5
 
-/* An exception that the code did not expect. The host uses it for its own. A plugin that catches one at the boundary uses
- * EP_FAIL, as the kit does, or the code of the cause where that is known. */
+/* An unexpected exception. The host uses the code for its own exceptions. A plugin that catches one at the boundary
+ * uses EP_FAIL, as the kit does, or the code of the cause where that is known. */
 #define EP_STATUS_RUNTIME_EXCEPTION 6
 
-/* The host's: bytes that are no ONNX model. A plugin that reads damaged bytes uses INVALID_GRAPH. */
+/* Used by the host only: the bytes are not an ONNX model. A plugin that reads damaged bytes uses INVALID_GRAPH. */
 #define EP_STATUS_INVALID_PROTOBUF 7
 
-/* The host's, never a plugin's. Listed because ONNX Runtime has the number. */
+/* Used by the host only, never by a plugin. Listed because ONNX Runtime has the number. */
 #define EP_STATUS_MODEL_LOADED 8
 
 /* A valid request that the plugin does not support: a rank, a type, an option of an operator that was claimed and turns
@@ -80,7 +80,7 @@ typedef int32_t EpStatusCode;
  * CANCELED. */
 #define EP_STATUS_MODEL_LOAD_CANCELED 12
 
-/* The host's: session.disable_model_compile is 1 and a provider would have to compile. */
+/* Used by the host only: session.disable_model_compile is 1, and a provider would have to compile. */
 #define EP_STATUS_MODEL_REQUIRES_COMPILATION 13
 
 /* A thing that was asked for by name or number is not there: a device, an extension. From GetDevices it means that
@@ -91,15 +91,15 @@ typedef int32_t EpStatusCode;
  * use ENGINE_ERROR. */
 #define EP_STATUS_DEVICE_RESET 15
 
-/* Memory of the host or of the device is used up, or the session has all that it may have of the device's. Less work at
- * once may help. */
+/* The memory of the host or the device is used up, or the session reached its limit of device memory. Fewer concurrent
+ * runs may help. */
 #define EP_STATUS_OUT_OF_MEMORY 1000
 
 /* A run was cancelled. For the creation of a session use MODEL_LOAD_CANCELED. */
 #define EP_STATUS_CANCELED 1001
 
-/* The device did not answer in time, or a wait with a timeout ended. The work may still finish. When it is known to be
- * lost use DEVICE_RESET. */
+/* The device did not answer in time, or a wait with a timeout ended. The work may still finish. When the device is
+ * known to be lost, use DEVICE_RESET. */
 #define EP_STATUS_TIMEOUT 1002
 
 typedef struct EpStatusApi {
@@ -110,14 +110,13 @@ typedef struct EpStatusApi {
    * preallocated status. [any thread] */
   EpStatus*(EP_CALL* Create)(EpStatusCode code, const char* message); /* [R1006] */
 
-  /* OK for null. [any thread] */
+  /* Returns OK for a null status. [any thread] */
   EpStatusCode(EP_CALL* GetCode)(const EpStatus* status);
 
-  /* Zero-terminated, never null, valid until Release. [any thread] */
+  /* The message is zero-terminated, never null, and valid until Release. [any thread] */
   const char*(EP_CALL* GetMessage)(const EpStatus* status);
 
-  /* Once for each status; null is allowed. A status that was released before is reported and ignored. [R1005]
-   * [any thread] */
+  /* Release each status once; null is allowed. A second release is reported and ignored. [R1005] [any thread] */
   void(EP_CALL* Release)(EpStatus* status); /* [R1004] */
 } EpStatusApi;
 

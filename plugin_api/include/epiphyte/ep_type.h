@@ -1,9 +1,10 @@
 /* Types: element types, tensor shapes and the nested ONNX types.
  *
- * Element types have the numbers of ONNX's TensorProto.DataType; a plugin claims no node whose types it doesn't know.
- * [R515] Bool is one byte, 0 or 1. Complex numbers are the real part, then the imaginary. 4-bit types are packed two to
- * a byte, the first element in the low half, and 2-bit types four to a byte, the first in the lowest bits. A tensor of
- * them takes whole bytes: the unused bits of the last one have no meaning, a writer sets them to 0.
+ * Element types have the numbers of ONNX's TensorProto.DataType; a plugin claims no node with types that it doesn't
+ * know. [R515] Bool is one byte, 0 or 1. A complex number is the real part, then the imaginary part. 4-bit types are
+ * packed two to a byte, the first element in the low half, and 2-bit types four to a byte, the first in the lowest
+ * bits. A tensor of these types takes whole bytes. The unused bits of the last byte have no meaning; a writer sets them
+ * to 0.
  */
 #ifndef EPIPHYTE_EP_TYPE_H_
 #define EPIPHYTE_EP_TYPE_H_
@@ -41,7 +42,7 @@ typedef int32_t EpElementType;
 #define EP_TYPE_UINT2 25
 #define EP_TYPE_INT2 26
 
-/* An unknown kind is like UNKNOWN: nothing is known of such a value. */
+/* A kind that the reader doesn't know counts as UNKNOWN: the value's type is not known. */
 typedef uint32_t EpTypeKind;
 #define EP_KIND_UNKNOWN 0u
 #define EP_KIND_TENSOR 1u
@@ -50,10 +51,10 @@ typedef uint32_t EpTypeKind;
 #define EP_KIND_OPTIONAL 4u
 #define EP_KIND_MAP 5u
 
-/* No tensor has more dimensions; a rank above it is refused. [R709] */
+/* Maximum number of dimensions of a tensor; a higher rank is refused. [R709] */
 #define EP_MAX_RANK 64
 
-/* A value's static type. Owned by the graph it came from and valid as long as that. */
+/* A value's static type. The graph that it came from owns it, and it lives as long as that graph. */
 typedef struct EpTypeInfo {
   uint32_t struct_size;
   EpTypeKind kind;

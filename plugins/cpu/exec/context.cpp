@@ -19,7 +19,7 @@ void AddIsa(std::string_view isa, kit::CompatibilityKey* key) {
               "weights are converted at every load; compile the model again to avoid that");
 }
 
-// What holds for every session on this machine.
+// Requirements that hold for every session on this machine.
 kit::CompatibilityKey KeyOfMachine(const ContextKey& here) {
   kit::CompatibilityKey key;
   key.Require("format", std::to_string(kContextFormat.version), "format {}");
@@ -40,7 +40,7 @@ kit::CompatibilityKey WholeKey(const ContextKey& here) {
   return WithPrecision(KeyOfMachine(here), here).Prefer("threads", std::to_string(here.threads), "{} threads");
 }
 
-// The provider's option `precision` as the session that asks has it; null when nobody says.
+// Value of the provider's option `precision` in the session that asks; null when the host gives none.
 const char* PrecisionOf(const EpContextHeader& header) {
   for (uint32_t i = 0; i < header.option_count; ++i) {
     if (std::string_view(header.options[i].key) == "precision") return header.options[i].value;
@@ -50,7 +50,7 @@ const char* PrecisionOf(const EpContextHeader& header) {
 
 std::string_view View(const char* text) { return text == nullptr ? std::string_view() : std::string_view(text); }
 
-// What the node's own attributes say of how it was made.
+// Verdict by the context node's own attributes.
 kit::ContextVerdict CheckAttributes(std::string_view sdk_version, std::string_view hardware, const ContextKey& here) {
   constexpr std::string_view kSdk = "oneDNN ";
   kit::ContextVerdict found;
@@ -130,7 +130,7 @@ kit::ContextVerdict CheckContextHeader(const EpContextHeader& header, std::strin
   auto found =
       kit::ContextVerdict::NotApplicable("nothing is said about how it was made; check it together with its binary");
   if (const std::string_view info = View(header.compatibility_info); !info.empty()) found.Worsen(key.Compare(info));
-  // The node's own attributes say less, but they are there when the metadata was lost, in a merged model say.
+  // The node's own attributes hold less, but they remain when the metadata is lost, as in a merged model.
   const std::string_view sdk_version = View(header.ep_sdk_version);
   const std::string_view hardware = View(header.hardware_architecture);
   if (!sdk_version.empty() || !hardware.empty()) found.Worsen(CheckAttributes(sdk_version, hardware, here));

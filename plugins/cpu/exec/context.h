@@ -1,8 +1,8 @@
-// The cpu provider's contexts: the plans of all partitions with their packed weights, as graphs in a container of the
-// kit's. Weights are used in place when it is mapped.
+// Contexts of the cpu provider. A context holds the plans of all partitions and their packed weights, as graphs in a
+// container of the kit. A mapped context is used in place: its weights are not copied.
 //
-// Nothing in it is trusted: the container compares digests and checks every offset, count and size; what the plans in
-// it say is verified before kernels are built of them (verify.h). The same plans give the same bytes.
+// A context is untrusted input. The container compares digests and checks every offset, count and size; VerifyPlan
+// (verify.h) checks the plans before kernels are built from them. Equal plans give equal bytes.
 #pragma once
 
 #include <functional>
@@ -19,38 +19,38 @@
 
 namespace epiphyte::cpu {
 
-// The version is also that of every packed format and of the meaning of fused operators: whoever changes one of them
-// raises it.
+// Version of the container, of every packed format and of the meaning of fused operators. Raise it with each change to
+// any of them.
 inline constexpr kit::ContainerFormat kContextFormat = {
     "\x01\xFF"
     "EPUCTX",
     3, "the cpu context"};
 
-// What packed weights depend on.
+// Properties of the machine and the session that determine the format of packed weights.
 struct ContextKey {
   std::string onednn;  // version and hash
-  std::string isa;     // that oneDNN generates code for, after the machine's: "x86_64/avx2"
+  std::string isa;     // target of oneDNN's code generator, behind the architecture: "x86_64/avx2"
   uint32_t threads = 1;
-  std::string precision;  // the provider's option
+  std::string precision;  // value of the provider's option `precision`
   std::string plugin;     // version of this provider
 
   static ContextKey Here(uint32_t threads, std::string precision);
   std::string ToText() const;
-  // Whether a context made under the key of text `made` runs under this one.
+  // Tells whether a context made under the key with text `made` runs under this key.
   kit::ContextVerdict Compare(std::string_view made) const;
 };
 
-std::string Architecture();  // of the machine: "x86_64"
+std::string Architecture();  // of this machine: "x86_64"
 
 // Writes a context front to back through `write`.
 void WriteContext(const ContextKey& key, std::span<const Plan* const> plans,
                   const std::function<void(const void* data, uint64_t size)>& write);
 
-// A view of the bytes; they were compared with the host's digest, unless the user waived that.
+// A view of the bytes. The host's digest has been compared before, unless the user waived that check.
 std::shared_ptr<const kit::ContextContainer> OpenContext(const void* data, uint64_t size);
 
-// The verdict on a context that is known by its description, by its bytes, or by both. Its precision is compared with
-// the option of the session that asks, where the host gives one. The number of threads is not compared.
+// Verdict on a context known by its description, its bytes, or both. The context's precision is compared with the
+// session's option where the host passes one. The number of threads is not compared.
 kit::ContextVerdict CheckContextHeader(const EpContextHeader& header, std::string_view source,
                                        const KernelRegistry& registry);
 

@@ -1,4 +1,4 @@
-// Kernels of nodes whose types only the run tells: what follows a custom operator, say.
+// Kernels of nodes with types that are known only during a run, such as the nodes behind a custom operator.
 #include <algorithm>
 
 #include "epiphyte/kit/memory/heap.hpp"
@@ -12,8 +12,8 @@ struct Plan::DeferredSet {
   std::unique_ptr<Kernel> kernel;
 };
 
-// A node as it is known once its inputs have arrived. Its constants are the plan's, since nobody dropped them, and what
-// it packs is its own.
+// A node once its inputs have arrived. Its constants are the plan's, because no kernel dropped them. It owns the data
+// that it packs.
 class LateKernelInit final : public KernelInit {
  public:
   LateKernelInit(const Plan& plan, const ir::Node& node, std::span<const ArgumentType> inputs,
@@ -64,7 +64,8 @@ Plan::Plan() = default;
 Plan::~Plan() = default;
 
 std::shared_ptr<const Kernel> Plan::DeferredKernel(size_t node, std::span<const ArgumentType> inputs) const {
-  // As many as memory plans: types that come and go don't fill the memory, with the weights that their kernels pack.
+  // The limit equals that for memory plans. It bounds the memory of kernels, with their packed weights, when types
+  // vary.
   constexpr size_t kMost = 16;
   const auto same = [&](const std::shared_ptr<const DeferredSet>& made) {
     return std::equal(inputs.begin(), inputs.end(), made->inputs.begin(), made->inputs.end());

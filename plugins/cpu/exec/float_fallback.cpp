@@ -29,7 +29,7 @@ size_t MakeFloat(std::vector<ArgumentType>* arguments) {
   return changed;
 }
 
-// An attribute says which type the operator computes or gives, whatever its arguments are.
+// True when an attribute names the type that the operator computes in or returns, independent of its arguments.
 bool NamesATypeByAttribute(const Signature& signature) {
   static constexpr std::string_view kNames[] = {"dtype", "to", "output_dtype", "output_datatype"};
   return std::any_of(std::begin(kNames), std::end(kNames),
@@ -66,11 +66,11 @@ class FloatFallback {
   }
 
  private:
-  // What is known of a value of another float type.
+  // State of a value of another float type.
   struct Computed {
     int32_t as_float = -1;  // the same numbers as floats
-    bool is_made = false;   // by a node that computes in float, so that it has more digits than the value's type
-    bool has_own = true;    // the value itself is there, too
+    bool is_made = false;   // made by a node that computes in float, so it is more precise than the value's type
+    bool has_own = true;    // the value in its own type exists, too
   };
 
   bool RunsInFloat(const ir::Node& node) {
@@ -87,7 +87,7 @@ class FloatFallback {
     return true;
   }
 
-  // Of a node that has a kernel of its own type, which says `use`.
+  // `use`: the declaration of the node's kernel for its own type.
   bool IsBetterInFloat(const ir::Node& node, Float32Promotion use) const {
     const auto is_16_bit = [&](int32_t value) {
       return value < 0 || !IsOther(value) || Is16Bit(plan_.values[value].type);
@@ -99,7 +99,7 @@ class FloatFallback {
         return false;
     if (use == Float32Promotion::kNever) return false;
     if (use == Float32Promotion::kAlways) return true;
-    // A cache that grows by a row is passed on in its own type.
+    // A cache that grows by a row stays in its own type.
     const bool gives_results = std::any_of(node.outputs.begin(), node.outputs.end(), [&](int32_t output) {
       return output >= 0 && is_output_[static_cast<size_t>(output)];
     });
@@ -126,7 +126,7 @@ class FloatFallback {
     for (int32_t own : wanted) MakeOwnType(own);
   }
 
-  // The value that a cast to float reads, if a node has computed it in float: then the cast has nothing to do. Else -1.
+  // Returns the input of a cast to float that a node has computed in float: the cast has nothing to do. Otherwise -1.
   int32_t WidenedBy(const ir::Node& node) const {
     if (!node.Is("Cast") || node.inputs.size() != 1 || node.outputs.size() != 1 || node.outputs[0] < 0) return -1;
     const ir::Value& to = plan_.values[node.outputs[0]];
@@ -139,7 +139,7 @@ class FloatFallback {
     nodes_->push_back(std::move(node));
   }
 
-  // Tensors of another float type.
+  // True for a tensor of another float type.
   bool IsOther(int32_t value) const {
     return value >= 0 && plan_.values[value].kind == EP_KIND_TENSOR && IsOtherFloat(plan_.values[value].type);
   }
@@ -148,7 +148,7 @@ class FloatFallback {
     return found != computed_.end() && found->second.is_made;
   }
 
-  // Casts what was computed in float for a reader that wants the value itself.
+  // Adds a cast to the value's own type, for a reader that needs it, when the value was computed in float.
   void MakeOwnType(int32_t value) {
     const auto found = computed_.find(value);
     if (found == computed_.end() || found->second.has_own) return;
@@ -156,7 +156,7 @@ class FloatFallback {
     nodes_->push_back(MakeCast(found->second.as_float, value));
   }
 
-  // A value like `value`, but of type float.
+  // Adds a value like `value` of type float.
   int32_t AddFloat(int32_t value, const char* suffix) {
     ir::Value info = plan_.values[value];
     info.name += suffix;
@@ -196,7 +196,7 @@ class FloatFallback {
     constant.owner = kit::AllocateWeights(constant.tensor.Bytes());
     constant.tensor.data = constant.owner.get();
     if (from.data == nullptr) {
-      constant.tensor.data = nullptr;  // refused when the plan is verified
+      constant.tensor.data = nullptr;  // VerifyPlan refuses it
     } else {
       CastToFloats(from, static_cast<float*>(constant.owner.get()));
     }
@@ -211,7 +211,7 @@ class FloatFallback {
     for (int64_t piece = 0; piece < count; piece += kPiece) {
       const int64_t elements = std::min(kPiece, count - piece);
       casting_.threads.ParallelFor(elements, kBlock, [&](int64_t begin, int64_t end) {
-        alignas(kit::kHeapAlignment) std::byte bytes[kBlock * sizeof(double)];  // the host's need not be aligned
+        alignas(kit::kHeapAlignment) std::byte bytes[kBlock * sizeof(double)];  // the host's data may be unaligned
         Tensor block;
         block.type = from.type;
         block.data = bytes;
@@ -231,7 +231,7 @@ class FloatFallback {
   const CastingConstants& casting_;
   std::vector<ir::Node>* nodes_ = nullptr;
   std::vector<std::string> told_;
-  std::vector<bool> is_output_;                     // of the values that the graph came with
+  std::vector<bool> is_output_;                     // for the original values of the graph
   std::unordered_map<int32_t, Computed> computed_;  // by value
   std::vector<ArgumentType> inputs_;
   std::vector<ArgumentType> outputs_;

@@ -3,12 +3,15 @@
 //   ir::Graph plan = ir::Import(host, graph, name);
 //   RunInFloat(plan, registry);  // before the fusions
 //
-// Two kinds of them: those whose operator has kernels for float but none for its own type (an LSTM of double), and
-// those of 16 bits that are better computed in float: products, convolutions, pools (their kernels say so,
-// Float32Promotion), and whatever stands between them. Such a network is a network of floats, with its fusions and
-// layouts, that is cast where it begins and ends: values between its nodes are not rounded to 16 bits, so that results
-// are closer to the exact ones than the model's type would have them. A value is rounded, once, where it is a result of
-// the graph and where a node reads it that must see its bits (a comparison, a quantisation) or has no kernel for float.
+// Two kinds of nodes run in float:
+// - nodes of an operator that has a float kernel but none for their own type (an LSTM of double);
+// - 16-bit nodes that are better computed in float: GEMMs, convolutions and pools (their kernels declare it by
+//   Float32Promotion), and the nodes between them.
+//
+// Such a network runs as a float network, with its fusions and layouts, and is cast at its inputs and outputs. Values
+// between its nodes are not rounded to 16 bits, so results are closer to the exact ones than the model's type allows. A
+// value is rounded once, in two places: at a graph output, and in front of a node that must see the value's bits (a
+// comparison, a quantization) or has no float kernel.
 #pragma once
 
 #include <functional>
@@ -21,25 +24,25 @@
 
 namespace epiphyte::cpu {
 
-// The kernel of a node that has none as it is: makes numbers of other float types float among its arguments and asks
-// again. A null entry when that doesn't help either; the arguments may have changed all the same.
+// Finds a kernel for a node that has none for its own types: changes arguments of other float types to float and
+// searches again. The entry is null when that fails too; the arguments may have changed even then.
 KernelRegistry::Choice FindAsFloat(const KernelRegistry& registry, std::string_view domain, std::string_view op_type,
                                    int64_t since_version, std::vector<ArgumentType>* inputs,
                                    std::vector<ArgumentType>* outputs);
-// What reports say of such a node.
+// Text about such a node for reports.
 std::string DescribeFloatFallback(std::string_view op_type, std::string_view name);
 
-// All products and convolutions of `plan` are of `type`, and there are some. For a plan as it came.
+// True when `plan` has at least one GEMM or convolution and all of them are of `type`. Call it before any rewrite.
 bool MultipliesOnly(ElementType type, const ir::Graph& plan, const KernelRegistry& registry);
 
-// How constants are cast.
+// Options for casting constants.
 struct CastingConstants {
   kit::Threads threads;
-  std::function<void(uint64_t bytes)> made;  // called as they are made, between those and within a large one
+  std::function<void(uint64_t bytes)> made;  // called after each constant, and during a large one
 };
 
-// Makes the nodes of `plan` that run as float read and give floats, and casts what others read and give. Gives what is
-// to be said of each that has no kernel of its own type. Constants are cast here and now.
+// Makes the nodes of `plan` that run in float read and write floats, and inserts casts for all other readers and
+// writers. Constants are cast immediately. Returns a line for each node without a kernel for its own type.
 std::vector<std::string> RunInFloat(ir::Graph& plan, const KernelRegistry& registry,
                                     const CastingConstants& casting = {});
 

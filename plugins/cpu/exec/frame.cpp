@@ -22,7 +22,7 @@ Frame::Frame(const Plan& plan, const kit::Run& run) : plan_(plan), limits_(run.h
     datum.kind = Datum::Kind::kTensor;
     datum.tensor = plan.constant(i);
   }
-  // Kernels were chosen for the declared types.
+  // Kernels were chosen by the declared types.
   for (size_t i = 0; i < def.inputs.size(); ++i) {
     const ir::Value& declared = def.values[def.inputs[i]];
     const EpValueView* view = info.inputs[i];
@@ -77,7 +77,7 @@ const Kernel& Frame::ChooseKernel(int32_t node) {
   if (choice.kernel == nullptr || choice.inputs != arrived_) {
     choice.kernel = plan_.DeferredKernel(static_cast<size_t>(node), arrived_);
     choice.inputs = arrived_;
-    states_[static_cast<size_t>(node)].reset();  // it was another kernel's
+    states_[static_cast<size_t>(node)].reset();  // the state belonged to another kernel
   }
   return *choice.kernel;
 }
@@ -133,7 +133,7 @@ void Frame::Execute(const kit::Run& run) {
   run_ = &run;
   node_ = -1;
   try {
-    // Small frames aren't worth a call in each run.
+    // Counting memory costs a call in each run, so small frames are not counted.
     if (memory_bytes() >= kWorthCounting) Count(memory_bytes());
     BindInputs(info);
     const auto count = static_cast<int32_t>(plan_.node_count());
@@ -225,7 +225,7 @@ void Frame::EndRun() noexcept {
   for (void* memory : scratch_overflow_) kit::FreeHeap(memory);
   scratch_overflow_.clear();
   scratch_used_ = 0;
-  if (!storages_.empty()) {  // a watched run that ended early
+  if (!storages_.empty()) {  // an earlier profiled run ended early
     for (Storage& storage : storages_)
       if (storage.users != 0) kit::FreeHeap(storage.memory);
     storages_.clear();
@@ -245,7 +245,7 @@ int32_t Frame::NewStorage(uint64_t bytes) {
   storage.bytes = bytes;
   storage.users = 1;
   storage.first = node_;
-  // Memory of a dead storage, if it isn't much too large.
+  // Reuse the memory of a dead storage unless it is much too large.
   const auto fit = std::lower_bound(free_.begin(), free_.end(), bytes,
                                     [](const auto& entry, uint64_t need) { return entry.first < need; });
   if (fit != free_.end() && fit->first <= bytes * 2 + 4096) {
@@ -288,7 +288,7 @@ void Frame::BuildMemoryPlan() {
   auto learned = std::make_shared<MemoryPlan>();
   learned->signature = signature_;
   learned->values.resize(slots_.size());
-  // How much of each storage is needed: reuse may have given a larger one.
+  // Bytes needed of each storage: a reused one may be larger.
   std::vector<kit::MemoryInterval> intervals(storages_.size());
   for (size_t i = 0; i < storages_.size(); ++i) {
     intervals[i].first = storages_[i].first;
@@ -339,7 +339,7 @@ void Frame::Adopt(std::shared_ptr<const MemoryPlan> plan) {
   GrowScratch();
 }
 
-// Back to watching. The plan that was learned stands for others until a better one is known.
+// Returns to profiling. Other frames keep the old memory plan until a better one is known.
 void Frame::DiscardMemoryPlan() {
   for (size_t value = 0; value < slots_.size(); ++value) {
     Slot& slot = slots_[value];
@@ -356,8 +356,8 @@ void Frame::DiscardMemoryPlan() {
 void Frame::EndRehearsal(const EpHostInfo& host) {
   limits_ = kit::RunLimits(host);
   is_warmup_ = true;
-  // The system gives a page when it is first written to, which takes longer than to write it. Of large memory, which
-  // comes in large pages, no run notices it.
+  // The system allocates a page on the first write to it, and that takes longer than the write. Large memory gets large
+  // pages, so a run does not notice the cost there.
   constexpr uint64_t kMostBytes = uint64_t{256} << 20, kPage = 4096;
   const auto touch = [&](void* memory, uint64_t bytes) {
     auto* const first = static_cast<volatile char*>(memory);

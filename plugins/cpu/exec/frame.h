@@ -1,10 +1,10 @@
-// Frame: what one run of a plan needs: a slot for each value, memory, and per-node state. A frame serves one run at a
-// time and only inputs of one signature (element types and shapes).
+// Frame: the state of one run of a plan: a slot for each value, memory, and per-node state. A frame serves one run at a
+// time, and only inputs of one signature (element types and shapes).
 //
-// The first run of a signature gets its memory from the heap and is watched; what was learned becomes a MemoryPlan, and
-// from then on every value has its fixed place in the frame's arena. A run may still differ from the one that was
-// watched (shapes that depend on data, a kernel that decides otherwise): each request is checked against the plan, and
-// what doesn't fit it comes from the heap until the run ends.
+// The first run of a signature is profiled: it takes memory from the heap, and its requests become a MemoryPlan. From
+// then on every value has a fixed place in the frame's arena. A later run may differ from the profiled one
+// (data-dependent shapes, another decision in a kernel). Each request is therefore checked against the plan; a request
+// that does not fit gets heap memory until the run ends.
 #pragma once
 
 #include <memory>
@@ -19,19 +19,19 @@ namespace epiphyte::cpu {
 
 class Frame final : public OpContext {
  public:
-  // For inputs like those of `run`.
+  // Makes a frame for inputs with the signature of `run`.
   Frame(const Plan& plan, const kit::Run& run);
   ~Frame() override;
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
 
-  // Whether a run's inputs have this frame's signature.
+  // True when a run's inputs have this frame's signature.
   bool Matches(const EpRunInfo& info) const;
   uint64_t memory_bytes() const;
-  // After a run on inputs that nobody gave: from the next run on the frame obeys this host's limits, and its memory is
-  // there. What that run finds not to fit is watched once more in the one that follows.
+  // Ends the warm-up run. From the next run on, the frame obeys the limits of `host`, and its memory is allocated and
+  // touched. If the next run does not fit the memory plan, the run after it is profiled again.
   void EndRehearsal(const EpHostInfo& host);
-  // No run has come since.
+  // True after the warm-up until the first run.
   bool is_warmup() const { return is_warmup_; }
 
   void Execute(const kit::Run& run);
@@ -55,7 +55,7 @@ class Frame final : public OpContext {
   void CountMemory(uint64_t bytes) override { Count(bytes); }
   uint32_t thread_count() const override { return plan_.threads().Count(); }
   using OpContext::ParallelFor;
-  // Throws between two shares when the run is cancelled.
+  // Throws between two chunks of the loop when the run is cancelled.
   void ParallelFor(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body) override;
   bool WantsRowMajor(size_t i) const override {
     return i < output_count_ && outputs_[i] >= 0 && plan_.wants_row_major(outputs_[i]);
@@ -67,22 +67,22 @@ class Frame final : public OpContext {
  private:
   struct PlainCopy {
     Datum datum;         // a tensor
-    bool valid = false;  // in this run
+    bool valid = false;  // the copy belongs to this run
     void* planned = nullptr;
     int32_t storage = -1;
     ReorderCall reorder;
   };
   struct Slot {
     Datum datum;
-    bool ready = false;    // the tensor has its planned memory: the same request again needs no work
-    bool managed = false;  // the datum owns something that is let go after the run
-    bool emitted = false;  // it was written straight into the host's output
+    bool ready = false;    // the tensor has its planned memory; an equal request needs no work
+    bool managed = false;  // the datum owns something that is released after the run
+    bool emitted = false;  // the value was written directly into the host's output
     MemoryPlan::Value plan;
     void* planned = nullptr;
-    int32_t storage = -1;  // while watching
+    int32_t storage = -1;  // only in a profiled run
     std::unique_ptr<PlainCopy> plain;
   };
-  // While watching: memory from the heap, shared by the values whose tensors lie in it.
+  // Profiled runs only: heap memory shared by values with tensors in it.
   struct Storage {
     void* memory = nullptr;
     uint64_t bytes = 0;
@@ -91,14 +91,14 @@ class Frame final : public OpContext {
     int32_t last = 0;
   };
 
-  // A value that turns out to be of another type than declared would be read wrongly by the kernels that follow.
+  // Fails the run for a value that does not have its declared type: the kernels that follow would misread it.
   void CheckType(int32_t value, ElementType type) const {
     if (const ElementType declared = plan_.def().values[static_cast<size_t>(value)].type;
         declared != EP_TYPE_UNDEFINED && type != declared) [[unlikely]]
       FailType(value, type);
   }
   [[noreturn]] void FailType(int32_t value, ElementType type) const;
-  // The kernel of a node whose types nobody knew before, for what has arrived.
+  // Returns the kernel for a node with types unknown before the run, by the types of the inputs that arrived.
   const Kernel& ChooseKernel(int32_t node);
   static void AppendSignature(const EpRunInfo& info, ShapeSignature& signature);
   void BindInputs(const EpRunInfo& info);
@@ -124,13 +124,13 @@ class Frame final : public OpContext {
   void ReleaseStorage(int32_t& storage);
   void* Fallback(uint64_t bytes);
   static constexpr uint64_t kWorthCounting = uint64_t{1} << 20;
-  // Of the heap, if the run may use so much; for memory that goes when the run ends.
+  // Allocates heap memory that is freed when the run ends. Throws when the run's memory limit does not allow it.
   void* AllocateCounted(uint64_t bytes);
   void Count(uint64_t bytes);
   std::shared_ptr<std::vector<std::string>> MakeStrings(int64_t count);
   void OwnElements(Datum& datum);
 
-  // What ChooseKernel found for a node last.
+  // Latest result of ChooseKernel for a node.
   struct DeferredChoice {
     std::vector<ArgumentType> inputs;
     std::shared_ptr<const Kernel> kernel;
@@ -143,10 +143,10 @@ class Frame final : public OpContext {
   ShapeSignature signature_;
   std::shared_ptr<const MemoryPlan> memory_plan_;
   std::vector<Slot> slots_;
-  std::vector<Slot> discarded_;  // outputs that nobody wants, of the running node
+  std::vector<Slot> discarded_;  // outputs of the running node without a reader
   std::vector<std::shared_ptr<void>> states_;
 
-  // The running node.
+  // State of the running node.
   const kit::Run* run_ = nullptr;
   int32_t node_ = -1;
   const int32_t* inputs_ = nullptr;
@@ -157,17 +157,17 @@ class Frame final : public OpContext {
 
   std::shared_ptr<void> arena_;
   std::vector<void*> fallbacks_;  // freed when the run ends
-  std::vector<int32_t> managed_;  // values to let go when the run ends
+  std::vector<int32_t> managed_;  // values to release when the run ends
   char* scratch_ = nullptr;
   uint64_t scratch_size_ = 0;
-  uint64_t scratch_used_ = 0;  // by the running node, also beyond scratch_size_
+  uint64_t scratch_used_ = 0;  // bytes taken by the running node, including those beyond scratch_size_
   uint64_t scratch_most_ = 0;
   std::vector<void*> scratch_overflow_;
 
   bool profiling_ = false;
   bool is_warmup_ = false;
   std::vector<Storage> storages_;
-  std::vector<std::pair<uint64_t, void*>> free_;  // memory of dead storages, for reuse while watching
+  std::vector<std::pair<uint64_t, void*>> free_;  // memory of dead storages, for reuse in the profiled run
 };
 
 }  // namespace epiphyte::cpu

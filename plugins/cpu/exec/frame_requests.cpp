@@ -1,4 +1,4 @@
-// What kernels ask of a frame while they run: inputs, outputs, scratch memory.
+// Requests of kernels to a frame during a run: inputs, outputs, scratch memory.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -107,7 +107,7 @@ void Frame::ParallelFor(int64_t count, int64_t grain, const std::function<void(i
   };
   const kit::Threads& threads = plan_.threads();
   if (threads.wanted > 1) return threads.ParallelFor(count, grain, share);
-  // One thread takes a long loop in parts as several threads would, to look in between whether the run goes on.
+  // A single thread cuts a long loop into parts, as several threads would, and checks for cancellation between them.
   constexpr int64_t kMostParts = 16;
   const int64_t part = std::max(grain, count / kMostParts + 1);
   for (int64_t begin = 0; begin < count; begin += part) share(begin, std::min(count, begin + part));
@@ -205,7 +205,7 @@ Tensor& Frame::MakeOutput(Slot& slot, int32_t value, ElementType type, std::span
 
 void* Frame::Provide(Slot& slot, uint64_t bytes) {
   if (profiling_) {
-    // A kernel that makes an output again asks for a larger or smaller one.
+    // A kernel that makes an output twice wants another size the second time.
     if (slot.storage >= 0 && storages_[slot.storage].users == 1 && storages_[slot.storage].first == node_)
       ReleaseStorage(slot.storage);
     slot.storage = NewStorage(bytes);
@@ -228,7 +228,7 @@ void Frame::ShareMemory(Slot& slot, int32_t value, Slot& source, int32_t source_
   tensor.type = type;
   if (!SameDims(tensor.dims, dims)) tensor.dims.assign(dims.data(), dims.size());
   tensor.data = from.data;
-  // A kernel that writes in place makes other numbers.
+  // A kernel that writes in place changes the numbers, so their limit is unknown.
   tensor.limit = origin == ValueOrigin::kAlias ? source.datum.tensor.limit : kNoLimit;
   if (tensor.layout != from.layout) tensor.layout = from.layout;
   slot.ready = false;
@@ -310,7 +310,7 @@ void Frame::OutputAlias(size_t i, size_t j, std::span<const int64_t> dims) {
   if (from.Bytes() != 0) std::memcpy(copy.data, from.data, from.Bytes());
 }
 
-// Tensors inside a sequence outlive the values they were made from, so each must own its memory.
+// A tensor inside a sequence may outlive the value that it was made from, so it must own its memory.
 void Frame::OwnElements(Datum& datum) {
   if (!datum.elements) return;
   for (Datum& element : *datum.elements) {
@@ -327,7 +327,7 @@ void Frame::OwnElements(Datum& datum) {
 void Frame::SetOutput(size_t i, Datum datum) {
   if (i >= output_count_ || outputs_[i] < 0) return;
   if (datum.kind == Datum::Kind::kTensor && !datum.owner && datum.tensor.data != nullptr) {
-    // The memory is somebody else's: an input's, most likely.
+    // The tensor has no owner, so its memory probably belongs to an input.
     for (size_t j = 0; j < input_count_; ++j) {
       if (inputs_[j] < 0) continue;
       const Datum& input = slots_[inputs_[j]].datum;

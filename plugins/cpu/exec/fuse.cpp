@@ -29,13 +29,13 @@ namespace {
 
 namespace fuse = kit::fuse;
 
-// The weights are packed when the plan is made.
+// True when the weights can be packed at compile time.
 bool TakesMatMul(const ir::Editor& editor, const ir::Node& node) {
   const ir::Tensor* b = editor.ConstantOf(node.inputs[1]);
   return b != nullptr && b->rank() == 2;
 }
 
-// Only a row can be added before an activation.
+// The fused form adds only a row before an activation.
 bool TakesGemm(const ir::Editor& editor, const ir::Node& node) {
   if (node.Float("alpha", 1) != 1.0f || node.Float("beta", 1) != 1.0f) return false;
   if (!node.HasInput(2)) return true;
@@ -44,7 +44,7 @@ bool TakesGemm(const ir::Editor& editor, const ir::Node& node) {
   return c.rank == 1 && y.rank >= 1 && c.dims[0] > 0 && c.dims[0] == y.dims.back();
 }
 
-// The fused form is oneDNN's. Attributes that make no sense are told of by the kernel.
+// The fused form needs oneDNN. The kernel reports invalid attributes.
 bool TakesConv(const ir::Editor& editor, const ir::Node& node) {
   try {
     return editor.info(node.inputs[0]).rank <= 5 && SuitsOneDnn(kit::WindowAttributes::Read(node));
@@ -53,7 +53,7 @@ bool TakesConv(const ir::Editor& editor, const ir::Node& node) {
   }
 }
 
-// Values that a kernel may leave in a layout of its own.
+// Values that a kernel may write in its own layout.
 std::vector<bool> FindLaidOut(const ir::Editor& editor, const KernelRegistry& registry) {
   std::vector<bool> laid_out(editor.graph().values.size(), false);
   for (int32_t n = 0; n < editor.node_count(); ++n) {
@@ -62,7 +62,7 @@ std::vector<bool> FindLaidOut(const ir::Editor& editor, const KernelRegistry& re
     const KernelRegistry::Entry* floats = registry.FloatEntry(node.domain, node.op_type);
     const LayoutUse use = floats != nullptr ? floats->layouts : LayoutUse::kRowMajor;
     bool is_laid_out = use == LayoutUse::kMakes;
-    // An element-wise operator becomes a program, if it must.
+    // A single element-wise operator becomes a program where that keeps the layout.
     if (use == LayoutUse::kPassesOn || fuse::ElementwiseStepOf(editor, n))
       for (int32_t input : node.inputs)
         is_laid_out = is_laid_out || (input >= 0 && laid_out[static_cast<size_t>(input)]);
@@ -72,7 +72,7 @@ std::vector<bool> FindLaidOut(const ir::Editor& editor, const KernelRegistry& re
   return laid_out;
 }
 
-// Whether there is a kernel for a node that takes the place of others.
+// True when a kernel exists for a node that replaces others.
 bool HasKernel(const ir::Editor& editor, const KernelRegistry& registry, const ir::Node& node) {
   std::vector<ArgumentType> inputs, outputs;
   DescribeArguments(node.inputs, editor.graph().values, &inputs);
@@ -84,7 +84,7 @@ bool HasKernel(const ir::Editor& editor, const KernelRegistry& registry, const i
 void FuseElementwise(ir::Editor& editor, const KernelRegistry& registry) {
   const std::vector<bool> laid_out = FindLaidOut(editor, registry);
   fuse::ElementwiseOptions options;
-  // A single operator has its own kernel, which is as fast on row-major data.
+  // A single operator keeps its own kernel, which is as fast on row-major data.
   options.alone = [&](const ir::Editor& edited, int32_t node) {
     const std::vector<int32_t>& inputs = edited.node(node).inputs;
     return std::any_of(inputs.begin(), inputs.end(),
@@ -98,7 +98,7 @@ void FuseElementwise(ir::Editor& editor, const KernelRegistry& registry) {
 void Fuse(ir::Graph& plan, const KernelRegistry& registry, const std::function<void(uint64_t bytes)>& made,
           bool int8_products) {
   ir::Editor editor(plan);
-  // QDQ units before all that takes operators away from them.
+  // QDQ units come first: the other fusions would take operators away from them.
   const auto has_kernel = [&](const ir::Editor& edited, const ir::Node& node) {
     return HasKernel(edited, registry, node);
   };

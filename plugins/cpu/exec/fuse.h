@@ -1,5 +1,5 @@
-// Fusions: rewrites of a plan before its kernels are made, by the kit's recognisers (epiphyte/kit/fuse), for what this
-// plugin's kernels can do. They rely on nothing but the graph, so the same graph always gives the same plan.
+// Fusions: rewrites of a plan before its kernels are made. They use the kit's recognisers (epiphyte/kit/fuse), limited
+// to the patterns that this plugin has kernels for. They depend on the graph alone: equal graphs give equal plans.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace epiphyte::cpu {
 
-// `registry` says which operators leave their results in layouts of their own. `made`: see
-// kit::fuse::FoldIntoConvolutions. `int8_products`: products of floats become dynamically quantised ones
+// `registry` tells which operators write their results in their own layouts. `made`: see
+// kit::fuse::FoldIntoConvolutions. `int8_products`: float GEMMs become dynamically quantized ones
 // (kit::qdq::QuantizeProducts).
 void Fuse(ir::Graph& plan, const KernelRegistry& registry, const std::function<void(uint64_t bytes)>& made = {},
           bool int8_products = false);

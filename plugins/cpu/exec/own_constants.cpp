@@ -8,8 +8,8 @@
 namespace epiphyte::cpu {
 namespace {
 
-// Operators that only compute with their constants of floats and bytes, by the name that they have in every domain; in
-// ascending order. One that is missing costs memory and nothing else.
+// Operators that only compute with their float and byte constants, by the name that they have in every domain, in
+// ascending order. A missing name costs only memory.
 constexpr std::array<std::string_view, 40> kComputing = {
     "Add",
     "Attention",

@@ -10,7 +10,7 @@
 
 namespace epiphyte::cpu {
 
-// The view of one node that its kernel's constructor gets.
+// KernelInit for the constructor of one node's kernel.
 class PlanKernelInit final : public KernelInit {
  public:
   PlanKernelInit(Plan& plan, int32_t node) : plan_(plan), index_(node), node_(plan.def_.nodes[node]) {}
@@ -35,7 +35,7 @@ class PlanKernelInit final : public KernelInit {
     for (; position != plan_.packed_.end() && position->node == index_; ++position) {
       if (position->key != key) continue;
       if (position->format == format && position->bytes == bytes) return position->data;
-      // Another kind of CPU made the context: what it packed is replaced.
+      // Another kind of CPU made the context: replace its packed data.
       Fill(*position, format, bytes, fill);
       plan_.repacked_ = true;
       return position->data;
@@ -77,7 +77,7 @@ class PlanKernelInit final : public KernelInit {
   const ir::Value& Info(const std::vector<int32_t>& values, size_t i) const {
     return i < values.size() && values[i] >= 0 ? plan_.def_.values[values[i]] : absent_;
   }
-  // The index of the constant that input i is, or -1.
+  // Index of the constant at input i, or -1.
   int32_t FindConstant(size_t i) const { return HasInput(i) ? plan_.def_.constant_of_value[node_.inputs[i]] : -1; }
   // The node's first entry; entries are sorted by node.
   std::vector<kit::PackedData>::iterator First() const {
@@ -173,7 +173,7 @@ void Plan::Analyse(const std::vector<KernelRegistry::Choice>& choices) {
     if (graph_output_[value] < 0) graph_output_[value] = static_cast<int32_t>(i);
     if (def_.constant_of_value[value] >= 0) ++uses_[def_.constant_of_value[value]];
   }
-  // From the readers back to the makers.
+  // Propagate from readers to producers.
   for (size_t n = nodes; n-- > 0;) {
     const LayoutUse use = choices[n].entry->layouts;
     if (use == LayoutUse::kTakesAny || use == LayoutUse::kMakes) continue;
@@ -203,8 +203,8 @@ namespace {
 
 constexpr uint64_t kPackedBetweenReports = uint64_t{32} << 20;
 
-// The order in which kernels are made. While weights are packed they are there twice, so the nodes with large ones
-// come first, as long as the others' aren't there yet.
+// The order in which kernels are made. During packing, a weight is in memory twice. Nodes with large weights come
+// first, while the packed weights of the others do not exist yet.
 std::vector<size_t> BuildOrder(const ir::Graph& def) {
   constexpr uint64_t kLarge = uint64_t{8} << 20;
   std::vector<size_t> order(def.nodes.size());
@@ -226,7 +226,8 @@ void Plan::BuildKernels(const PlanConfig& config, const std::vector<KernelRegist
   std::stable_sort(packed_.begin(), packed_.end(),
                    [](const kit::PackedData& a, const kit::PackedData& b) { return a.node < b.node; });
   if (drop_ != nullptr) droppable_ = ir::Droppable(def_);
-  for (size_t i = 0; i < def_.constants.size(); ++i) ForgetConstant(i);  // of which a fusion has made others
+  // Drops the constants that a fusion has replaced.
+  for (size_t i = 0; i < def_.constants.size(); ++i) ForgetConstant(i);
   size_t made = 0;
   for (const size_t n : BuildOrder(def_)) {
     kit::ProcessEnd::ThrowIfBegun();
@@ -247,7 +248,7 @@ void Plan::BuildKernels(const PlanConfig& config, const std::vector<KernelRegist
     for (int32_t value : node.inputs)
       if (value >= 0 && def_.constant_of_value[value] >= 0)
         ForgetConstant(static_cast<size_t>(def_.constant_of_value[value]));
-    // Often enough to be cancelled soon, and for the host to let go of the weights that have been read.
+    // Reports often enough for quick cancellation, and for the host to unmap the weights that have been read.
     ++made;
     const bool report = made % 64 == 0 || made == count || packed_unreported_ > kPackedBetweenReports;
     if (config.progress && report) {
@@ -259,9 +260,9 @@ void Plan::BuildKernels(const PlanConfig& config, const std::vector<KernelRegist
 
 namespace {
 
-// A reference keeps the model's file mapped, which small constants aren't worth; and kernels read weights in whole
-// cache lines, so those that a file has at odd addresses are better copied, unless it makes no difference to who reads
-// them.
+// True when a constant is retained rather than copied. A retained constant keeps the model's file mapped, and a small
+// one is not worth that. Kernels read weights in whole cache lines, so an unaligned constant is better copied, unless
+// all its readers take any address.
 bool IsWorthRetaining(const void* data, uint64_t bytes, bool at_any_address) {
   constexpr uint64_t kWorthIt = uint64_t{64} << 10;
   constexpr uintptr_t kCacheLine = 64;
@@ -301,8 +302,8 @@ const Tensor& Plan::OwnConstant(size_t i) {
   return constants_[i];
 }
 
-// Weights go as soon as the last kernel has packed them, those that a fusion made as those of the host: else all of a
-// network's would be there twice before the first are gone.
+// Drops a weight as soon as the last kernel has packed it, both weights of the host and weights that a fusion made.
+// Otherwise all weights of a network would be in memory twice.
 void Plan::ForgetConstant(size_t i) {
   ir::Constant& constant = def_.constants[i];
   if (constant.storage != ir::Constant::Storage::kBorrowed || drops_[i] < uses_[i]) return;
@@ -315,8 +316,8 @@ void Plan::ForgetConstant(size_t i) {
   constant.owner.reset();
 }
 
-// The host's constants go away when Compile returns: what some kernel still reads is retained or copied, the rest
-// forgotten.
+// The host unmaps its constants when Compile returns. A constant that a kernel still reads is retained or copied; the
+// others are dropped.
 void Plan::KeepConstants() {
   for (size_t i = 0; i < def_.constants.size(); ++i) {
     ir::Constant& constant = def_.constants[i];

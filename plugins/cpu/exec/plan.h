@@ -1,4 +1,4 @@
-// Plan: a partition ready to run. Immutable once built, shared by all frames.
+// Plan: a partition that is ready to run. It is immutable once built and shared by all frames.
 //
 //   std::unique_ptr<Plan> plan = Plan::Build(std::move(def), {&registry, threads});
 //   Frame frame(*plan);
@@ -28,21 +28,21 @@ struct PlanConfig {
   bool packed_is_current = false;      // see KernelInit::PackedIsCurrent
   kit::WeightPool* weights = nullptr;  // shares equal weights among plans; null: each plan has its own
   std::function<void(uint64_t done, uint64_t total)> progress;  // may throw to cancel
-  // Keeps a borrowed constant's data where it is, as ir::Retain; empty: constants are copied.
+  // Keeps a borrowed constant's data mapped, as ir::Retain does. Empty: constants are copied.
   std::function<void(ir::Constant& constant)> retain;
-  // Tells the host that a borrowed constant's data is not read any more, as ir::Drop; may be empty.
+  // Tells the host that a borrowed constant's data is no longer read, as ir::Drop does. May be empty.
   std::function<void(ir::Constant& constant)> drop;
 };
 
 class Plan {
  public:
-  // `packed`: what a loaded context holds; empty for a fresh compile. The plan is verified first (verify.h). Throws
-  // kit::Error with the node's name in front.
+  // Builds the plan from `def` after verifying it (verify.h). `packed`: packed data from a loaded context; empty for a
+  // fresh compilation. Throws kit::Error with the node's name in front.
   static std::unique_ptr<Plan> Build(ir::Graph def, const PlanConfig& config, std::vector<kit::PackedData> packed = {});
   ~Plan();
 
   const ir::Graph& def() const { return def_; }
-  // What kernels see of the graph's constants, by their index.
+  // The graph's constant i as kernels see it.
   const Tensor& constant(size_t i) const { return constants_[i]; }
   const std::vector<kit::PackedData>& packed() const { return packed_; }
   const kit::Threads& threads() const { return threads_; }
@@ -50,11 +50,12 @@ class Plan {
   bool repacked() const { return repacked_; }
 
   size_t node_count() const { return kernels_.size(); }
-  // Null: an input's type isn't known before the run; ask DeferredKernel.
+  // Null when an input's type is unknown before the run; call DeferredKernel then.
   const Kernel* kernel(size_t node) const { return kernels_[node].get(); }
   bool has_deferred_kernels() const { return has_deferred_kernels_; }
-  // The kernel of such a node for the inputs that arrived. The plan keeps the kernels that were asked for last, a few
-  // of each node; another is made when it is wanted. Throws kit::Error when no kernel takes the inputs. [any thread]
+  // Returns the kernel of a node with types unknown before the run, for the inputs that arrived. The plan keeps a few
+  // kernels of each node, the most recently used ones, and makes another one on demand. Throws kit::Error when no
+  // kernel takes the inputs. [any thread]
   std::shared_ptr<const Kernel> DeferredKernel(size_t node, std::span<const ArgumentType> inputs) const;
   std::span<const int32_t> node_inputs(size_t node) const {
     return {node_inputs_.data() + input_begin_[node], input_begin_[node + 1] - input_begin_[node]};
@@ -65,17 +66,17 @@ class Plan {
 
   enum class ValueClass : uint8_t { kComputed, kInput, kConstant };
   ValueClass value_class(int32_t value) const { return value_class_[value]; }
-  // The node after which nobody reads the value; its producer when nobody does; kForever for graph outputs.
+  // Index of the last node that reads the value; of its producer when no node reads it; kForever for graph outputs.
   static constexpr int32_t kForever = INT32_MAX;
   int32_t last_use(int32_t value) const { return last_use_[value]; }
-  // Values that die after a node.
+  // Values with their last use at a node.
   std::span<const int32_t> dying(size_t node) const {
     return {dying_.data() + dying_begin_[node], dying_begin_[node + 1] - dying_begin_[node]};
   }
-  // The graph output that a value is first, or -1.
+  // First graph output that is this value, or -1.
   int32_t graph_output(int32_t value) const { return graph_output_[value]; }
   bool wants_row_major(int32_t value) const { return wants_row_major_[value]; }
-  // All who read it take floats in a layout of bfloat16.
+  // True when all readers of the value take floats in a bfloat16 layout.
   bool may_be_bfloat16(int32_t value) const { return may_be_bfloat16_[value]; }
 
   // Memory plans that frames learned, shared by frames with the same input shapes. [any thread]
@@ -99,18 +100,18 @@ class Plan {
   bool bfloat16_ = false;
   bool split_floats_ = false;
   bool packed_is_current_ = false;
-  uint64_t packed_unreported_ = 0;      // bytes packed since progress was reported last
-  kit::WeightPool* weights_ = nullptr;  // while building, as is retain_
-  kit::WeightArena arena_;              // for what is packed
+  uint64_t packed_unreported_ = 0;      // bytes packed since the last progress report
+  kit::WeightPool* weights_ = nullptr;  // only while building, as are retain_ and drop_
+  kit::WeightArena arena_;              // memory for packed weights
   const std::function<void(ir::Constant&)>* retain_ = nullptr;
   const std::function<void(ir::Constant&)>* drop_ = nullptr;
-  std::vector<bool> droppable_;  // per constant; while building
+  std::vector<bool> droppable_;  // per constant; only while building
   bool repacked_ = false;
   std::vector<kit::PackedData> packed_;
   std::vector<Tensor> constants_;
-  std::vector<uint32_t> drops_;     // per constant
-  std::vector<uint32_t> in_place_;  // per constant; while building
-  std::vector<uint32_t> uses_;      // per constant
+  std::vector<uint32_t> drops_;     // drops by kernels, per constant
+  std::vector<uint32_t> in_place_;  // kernels that take the constant unaligned, per constant; only while building
+  std::vector<uint32_t> uses_;      // uses by nodes and graph outputs, per constant
 
   std::vector<uint32_t> input_begin_, output_begin_, dying_begin_;
   std::vector<int32_t> node_inputs_, node_outputs_, dying_;
@@ -122,11 +123,10 @@ class Plan {
   bool has_deferred_kernels_ = false;
   const KernelRegistry* registry_ = nullptr;  // outlives the plan
   mutable std::mutex late_mutex_;
-  mutable std::map<size_t, std::vector<std::shared_ptr<const DeferredSet>>>
-      late_;  // by node; asked for last at the end
+  mutable std::map<size_t, std::vector<std::shared_ptr<const DeferredSet>>> late_;  // by node; most recently used last
 
   mutable std::mutex memory_plans_mutex_;
-  mutable std::vector<std::shared_ptr<const MemoryPlan>> memory_plans_;  // asked for last at the end
+  mutable std::vector<std::shared_ptr<const MemoryPlan>> memory_plans_;  // most recently used last
 };
 
 }  // namespace epiphyte::cpu

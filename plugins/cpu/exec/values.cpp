@@ -54,7 +54,7 @@ Datum ImportValue(const EpValueView& view) {
       datum.elements->reserve(view.element_count);
       for (uint64_t i = 0; i < view.element_count; ++i) {
         Datum element = ImportValue(*view.elements[i]);
-        // The host keeps it for the whole run, so elements may be passed on without a copy.
+        // The host keeps the element for the whole run, so it may be passed on without a copy.
         if (element.kind == Datum::Kind::kTensor)
           element.owner = std::shared_ptr<void>(std::shared_ptr<void>(), element.tensor.data);
         datum.elements->push_back(std::move(element));

@@ -1,4 +1,4 @@
-// Values across the ABI: host views as Datum, and Datum as host values.
+// Conversion of values at the ABI: host views to Datum, and Datum to host values.
 #pragma once
 
 #include "epiphyte/kit/abi/run.hpp"
@@ -6,10 +6,10 @@
 
 namespace epiphyte::cpu {
 
-// A view as a Datum whose tensors point into the host's memory: valid as long as the view.
+// Makes a Datum with tensors that point into the host's memory. It is valid as long as the view.
 Datum ImportValue(const EpValueView& view);
 
-// A Datum as a value of the host's. Tensors must be row-major.
+// Makes a host value from a Datum. Tensors must be row-major.
 kit::OwnedValue ExportValue(const kit::Run& run, const Datum& datum);
 
 // Sets output `index` from strings.

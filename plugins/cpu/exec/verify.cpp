@@ -64,8 +64,8 @@ class Verifier {
     }
   }
 
-  // A constant without bytes was packed by those who read it, so its shape can't be far beyond what they packed.
-  // (Packed numbers may be narrower than plain ones.)
+  // The readers of a constant without bytes have packed it, so its size is bounded by their packed data. The bound is
+  // loose, because packed numbers may be narrower than plain ones.
   void CheckDropped(std::span<const kit::PackedData> packed) const {
     std::vector<uint64_t> packed_by_node(plan_.nodes.size(), 0);
     for (const kit::PackedData& entry : packed) packed_by_node[static_cast<size_t>(entry.node)] += entry.bytes;

@@ -1,12 +1,12 @@
-// VerifyPlan: the only way from a graph to kernels. A plan from a file may say anything, so everything that Plan, Frame
-// and the kernels rely on is checked here, before any kernel is made; a plan that was made just now goes the same way.
+// VerifyPlan: the only way from a graph to kernels. A plan from a file is untrusted, so all that Plan, Frame and the
+// kernels rely on is checked here, before any kernel is made. A plan that was just compiled is checked in the same way.
 //
-// What holds afterwards:
-// - the graph is one (ir::Check)
+// A verified plan has these properties:
+// - the graph is well-formed (ir::Check)
 // - each node's operator and version is known, and its inputs and outputs fit the signature by which GetCapability
 //   claims nodes: number, kind, type, rank
-// - attributes are of the type and in the range that the operator expects
-// - fused operators' programs can be run; packed data belongs to a node, once
+// - attributes have the type and range that the operator expects
+// - programs of fused operators can be run; each packed datum belongs to one node and occurs once
 #pragma once
 
 #include <span>
@@ -17,11 +17,11 @@
 
 namespace epiphyte::cpu {
 
-// Where a plan comes from: whose fault it is, and what to do.
+// Origin of a plan. It decides which error is reported and with which advice.
 enum class PlanOrigin { kMadeNow, kContext };
 
-// How the kernel of each node is chosen. Throws kit::Error(EP_STATUS_INVALID_GRAPH), one line that names the node; an
-// operator that no kernel is for is NOT_IMPLEMENTED in a plan that was made now.
+// Chooses the kernel of each node. Throws kit::Error(EP_STATUS_INVALID_GRAPH) with one line that names the node. In a
+// plan that was just compiled, an operator without a kernel is NOT_IMPLEMENTED instead.
 std::vector<KernelRegistry::Choice> VerifyPlan(const ir::Graph& plan, std::span<const kit::PackedData> packed,
                                                const KernelRegistry& registry, PlanOrigin origin);
 

@@ -14,19 +14,20 @@
 namespace epiphyte::cpu {
 namespace {
 
-// Of all values of a plan together. A model that needs more takes so long that its first run doesn't matter.
+// Limit on all values of a plan together. The first run of a larger model takes so long that a warm-up makes no
+// difference.
 constexpr uint64_t kMostBytes = uint64_t{1} << 30;
 
-// The shape of an input, of which the first dimension may be guessed.
+// Shape of an input; an unknown first dimension becomes 1.
 Dims ShapeOf(const ir::Value& input) {
   Dims dims(std::span<const int64_t>(input.dims));
   if (!dims.empty() && dims[0] < 0) dims[0] = 1;
   return dims;
 }
 
-// Whether everything has a known type and, for inputs of these shapes, a known shape, so that zeros lead to the same
-// requests as any other data would. What follows from a guessed dimension is open in the plan: there the first run says
-// what didn't fit.
+// True when all types are known and all shapes follow from the inputs' shapes, so that zeros lead to the same requests
+// as any other data. Shapes that follow from a guessed first dimension stay unknown in the plan; the first run adapts
+// the memory plan there.
 bool IsKnown(const Plan& plan) {
   if (plan.has_deferred_kernels() || plan.def().inputs.empty()) return false;
   const ir::Graph& def = plan.def();
@@ -50,7 +51,7 @@ bool IsKnown(const Plan& plan) {
   return true;
 }
 
-// The host of a run that nobody sees. What an EpRun points to.
+// The host of a warm-up run: the interface behind an EpRun.
 class Stage {
  public:
   Stage(const Plan& plan, const EpHostInfo& host, const std::function<bool()>& is_cancelled)
@@ -93,7 +94,7 @@ class Stage {
       return stage->is_cancelled_ && stage->is_cancelled_() ? 1 : 0;
     };
     api_.SetCancelListener = &Refuse;
-    // The host's limits are for its own runs.
+    // The host's limits apply to real runs only.
     stage_.struct_size = sizeof stage_;
     stage_.abi_min = host.abi_min;
     stage_.abi_max = host.abi_max;
@@ -133,7 +134,7 @@ class Stage {
     auto* stage = reinterpret_cast<Stage*>(run);
     uint64_t count = 0;
     try {
-      // An output may be larger than it is declared.
+      // An output may exceed its declared size.
       if (!CountElements({dims, rank}, &count) || count > kMostBytes) return Fail(run);
       const uint64_t bytes = ElementBytes(type, count);
       if (!stage->Take(bytes)) return Fail(run);
@@ -164,7 +165,7 @@ class Stage {
   EpRunApi api_ = {};
   EpRunInfo info_ = {};
   const std::function<bool()>& is_cancelled_;
-  uint64_t taken_ = 0;  // of kMostBytes, by outputs and kernels
+  uint64_t taken_ = 0;  // bytes of kMostBytes taken by outputs and kernels
   std::vector<Dims> shapes_;
   std::vector<EpTensorView> tensors_;
   std::vector<EpValueView> views_;
@@ -186,7 +187,7 @@ std::unique_ptr<Frame> WarmUp(const Plan& plan, const EpHostInfo& host, const st
     frame->EndRehearsal(host);
     return frame;
   } catch (const std::exception&) {
-    // The first run says it, if it is one of the model's.
+    // The first run reports the failure if the model causes it.
     return nullptr;
   }
 }

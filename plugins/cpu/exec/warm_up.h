@@ -1,9 +1,9 @@
-// WarmUp: what the first run of a plan would make, made before it: kernels' primitives for the plan's shapes, the
-// memory plan and the frame's memory.
+// WarmUp: does the one-time work of a plan's first run in advance: it makes the kernels' primitives for the plan's
+// shapes, the memory plan and the frame's memory.
 //
-// The plan is gone through once with inputs of zeros. oneDNN's primitives are made and don't run, other kernels do, so
-// that it costs less than a run. Nothing of what it computes is seen by anybody. An input of which no more than the
-// first dimension is open is taken for a batch of one.
+// The plan runs once on zero inputs. oneDNN primitives are created but not executed; other kernels run. A warm-up
+// therefore costs less than a run, and its results are discarded. An input with an unknown first dimension gets a batch
+// of one.
 #pragma once
 
 #include <functional>
@@ -14,10 +14,13 @@
 
 namespace epiphyte::cpu {
 
-// A frame that is ready for a run; null where it can't be known what one will need: more of an input's shape is open,
-// or a shape or a type within the plan, values are no tensors of numbers, it would take much memory, a node fails on
-// zeros, or the plan has no inputs: then nobody waits for more than one run. `host` outlives the frame. `is_cancelled`
-// is asked while kernels run, from any thread; may be empty.
+// Returns a frame that is ready for a run, or null when the needs of a run can't be predicted:
+// - a dimension of an input other than the first, or a shape or type within the plan, is unknown;
+// - a value is not a tensor of numbers;
+// - it would take too much memory, or a node fails on zeros;
+// - the plan has no inputs, so a warm-up would cost as much as the run that it prepares.
+//
+// `host` outlives the frame. `is_cancelled` is called while kernels run, from any thread; it may be empty.
 std::unique_ptr<Frame> WarmUp(const Plan& plan, const EpHostInfo& host, const std::function<bool()>& is_cancelled = {});
 
 }  // namespace epiphyte::cpu

@@ -1,12 +1,12 @@
-// Decoder: what the formats have in common. Each is one function, which throws ImageError.
+// Decoder: the common interface of the image formats. Each format is one function, and throws ImageError.
 //
 //   void DecodeJpeg(const Source& source, const Sink& sink) {
 //     …
 //     uint8_t* pixels = sink.Allocate(height, width);
 //   }
 //
-// The C libraries report errors by jumping out of their functions: no object with a destructor lives in a function that
-// they jump to or over.
+// The C libraries report errors by longjmp. No object with a destructor may live in a function that longjmp enters or
+// skips.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ using Source = std::span<const uint8_t>;
 class Sink {
  public:
   explicit Sink(const EpiphyteImageSink& sink) : sink_(sink) {}
-  // Sizes of zero and of more than 31 bits are wrong.
+  // Throws for sizes of zero and for sizes of more than 31 bits.
   uint8_t* Allocate(uint64_t height, uint64_t width) const;
   void* Scratch(uint64_t bytes) const;
 
@@ -40,7 +40,7 @@ class Sink {
   const EpiphyteImageSink& sink_;
 };
 
-// A sample of `most` at most, as one of 255 at most.
+// Scales a sample from [0, most] to [0, 255].
 inline uint8_t ToByte(uint64_t sample, uint64_t most) { return static_cast<uint8_t>((sample * 255 + most / 2) / most); }
 
 void DecodeJpeg(Source source, const Sink& sink);

@@ -1,8 +1,8 @@
-/* Images: the formats of ImageDecoder that take a library. They are in a shared library beside the plugin, which is
- * opened when the first such image comes: nobody else waits until the libraries below it are there.
+/* Images: the formats of ImageDecoder that need a library. They are in a shared library beside the plugin. It is opened
+ * for the first such image, so other sessions need not wait for the image libraries to load.
  *
- * Bytes are anybody's: whatever they are, decoding ends with pixels or a message, prints nothing, and leaves nothing
- * behind. */
+ * The bytes are untrusted. For any bytes, decoding ends with pixels or a message, prints nothing, and leaves no memory
+ * or other resources behind. */
 #ifndef EPIPHYTE_CPU_IMAGES_H_
 #define EPIPHYTE_CPU_IMAGES_H_
 
@@ -18,22 +18,22 @@ extern "C" {
 enum {
   EPIPHYTE_IMAGE_OK = 0,
   EPIPHYTE_IMAGE_WRONG = 1,       /* damaged, truncated */
-  EPIPHYTE_IMAGE_UNSUPPORTED = 2, /* something that the format may have and this doesn't decode */
-  EPIPHYTE_IMAGE_REFUSED = 3,     /* by the sink */
-  EPIPHYTE_IMAGE_UNKNOWN = 4,     /* no format of these */
+  EPIPHYTE_IMAGE_UNSUPPORTED = 2, /* valid, but with a feature that is not supported */
+  EPIPHYTE_IMAGE_REFUSED = 3,     /* the sink returned null */
+  EPIPHYTE_IMAGE_UNKNOWN = 4,     /* none of the formats */
 };
 
-/* Where the image goes. Neither function may throw; null refuses. */
+/* The receiver of the image. Its functions may not throw; they return null to refuse. */
 typedef struct EpiphyteImageSink {
   void* context;
-  /* Called once, before anything of the image's size is allocated: room for height x width x 3 bytes, which become red,
-   * green and blue, row by row. */
+  /* Returns memory for height x width x 3 bytes: red, green and blue, row by row. Called once, before anything of the
+   * image's size is allocated. */
   uint8_t* (*allocate)(void* context, uint32_t height, uint32_t width);
-  /* Memory for the decoder itself until it returns, at most once. */
+  /* Returns memory for the decoder, valid until it returns. Called at most once. */
   void* (*scratch)(void* context, uint64_t bytes);
 } EpiphyteImageSink;
 
-/* `message` gets the reason, one line, when the result isn't OK. [any thread] */
+/* Decodes an image. Unless the result is OK, `message` receives the reason in one line. [any thread] */
 typedef int32_t (*EpiphyteDecodeImageFunction)(const uint8_t* bytes, uint64_t size, const EpiphyteImageSink* sink,
                                                char* message, size_t message_size);
 

@@ -12,10 +12,10 @@
 namespace epiphyte::cpu::images {
 namespace {
 
-// A progressive image in more scans is made to keep decoders busy.
+// Limit on the scans of a progressive image: a file with more is made to keep decoders busy.
 constexpr int kMostScans = 500;
 
-// Each call of the library is in a function that does nothing else, and that comes back with false after an error.
+// Each library call is in a function of its own, and returns false after an error.
 class Jpeg {
  public:
   Jpeg() {
@@ -78,11 +78,11 @@ void DecodeJpeg(Source source, const Sink& sink) {
   Jpeg jpeg;
   if (!jpeg.ReadHeader(source)) jpeg.Fail();
   jpeg_decompress_struct& info = jpeg.info();
-  // The library makes no red, green and blue of four inks.
+  // The library can't convert CMYK to RGB.
   const bool inks = info.jpeg_color_space == JCS_CMYK || info.jpeg_color_space == JCS_YCCK;
   info.out_color_space = inks ? JCS_CMYK : JCS_RGB;
   uint8_t* row = sink.Allocate(info.image_height, info.image_width);
-  // Of a progressive image the library keeps the coefficients of all components.
+  // For a progressive image, the library keeps the coefficients of all components.
   if (jpeg_has_multiple_scans(&info))
     sink.Scratch(uint64_t{info.image_height} * info.image_width * static_cast<uint64_t>(info.num_components) * 2);
   if (!jpeg.Start()) jpeg.Fail();
@@ -92,7 +92,7 @@ void DecodeJpeg(Source source, const Sink& sink) {
   for (uint32_t y = 0; y < info.output_height; ++y, row += width * 3) {
     if (!jpeg.ReadRow(inks ? four.data() : row)) jpeg.Fail();
     if (!inks) continue;
-    // Adobe's are inverted: light, not ink.
+    // Adobe stores inverted values: light instead of ink.
     const auto light = [&](size_t i) -> uint32_t { return info.saw_Adobe_marker ? four[i] : 255u - four[i]; };
     for (size_t x = 0; x < width; ++x) {
       for (size_t c = 0; c < 3; ++c) row[x * 3 + c] = static_cast<uint8_t>(light(x * 4 + c) * light(x * 4 + 3) / 255);

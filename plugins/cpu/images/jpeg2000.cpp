@@ -1,4 +1,4 @@
-// JPEG 2000, by OpenJPEG: in a JP2 file, or the code stream alone.
+// JPEG 2000, by OpenJPEG: a JP2 file or a bare code stream.
 #include <openjpeg.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ OPJ_BOOL Seek(OPJ_OFF_T to, void* user) {
   return OPJ_TRUE;
 }
 
-// The first is the cause.
+// Keeps the first error, because it is the cause of the others.
 void KeepError(const char* text, void* user) {
   File& file = Of(user);
   if (!file.message.empty()) return;
@@ -53,7 +53,7 @@ void KeepError(const char* text, void* user) {
 
 void Drop(const char*, void*) {}
 
-// Codecs and streams are both void* to the library.
+// The library's codecs and streams are both void*.
 struct CodecCloser {
   void operator()(opj_codec_t* codec) const { opj_destroy_codec(codec); }
 };
@@ -64,7 +64,7 @@ struct ImageCloser {
   void operator()(opj_image_t* image) const { opj_image_destroy(image); }
 };
 
-// What the code stream begins with says how large the image is, before the library allocates anything.
+// Image sizes from the start of the code stream, known before the library allocates anything.
 struct Sizes {
   uint64_t height = 0, width = 0, components = 0, tiles = 0;
 };
@@ -93,7 +93,7 @@ Source CodeStream(Source source) {
 }
 
 Sizes ReadSizes(Source stream) {
-  constexpr uint64_t kBytesPerTile = 14;  // its two markers
+  constexpr uint64_t kBytesPerTile = 14;  // the tile's two markers
   if (Big(stream, 0, 4) != 0xff4fff51) FailWrong("the JPEG 2000 doesn't begin with its sizes");
   const auto number = [&](uint64_t at) { return Big(stream, at, 4); };
   const uint64_t right = number(8), bottom = number(12), left = number(16), top = number(20);
@@ -104,18 +104,18 @@ Sizes ReadSizes(Source stream) {
   const uint64_t down = (bottom - tiles_top + tile_height - 1) / tile_height;
   if (across > stream.size() || down > stream.size() || across * down > stream.size() / kBytesPerTile)
     FailWrong("the JPEG 2000 has fewer bytes than its tiles need");
-  // Each component of a tile has a packet at least, if an empty one.
+  // Each component of a tile has at least one packet, which may be empty.
   const uint64_t components = Big(stream, 40, 2), tiles = across * down;
   if (tiles * components > stream.size()) FailWrong("the JPEG 2000 has fewer bytes than its tiles need");
   return {bottom - top, right - left, components, tiles};
 }
 
-// The exponents of the smallest precincts that the headers of a code stream name: without any they are 2^15.
+// Exponents of the smallest precincts in the headers of a code stream; 15 when no header names any.
 struct Precincts {
   uint64_t across = 15, down = 15;
 };
 
-// `at`: of what COD and COC say of a component, which begins with the number of its decompositions.
+// `at`: position of a component's coding parameters in COD or COC, which start with the number of decompositions.
 void Shrink(Source stream, uint64_t at, Precincts* smallest) {
   constexpr uint64_t kHead = 5, kMost = 33;
   const uint64_t count = std::min(Big(stream, at, 1) + 1, kMost);
@@ -128,12 +128,12 @@ void Shrink(Source stream, uint64_t at, Precincts* smallest) {
 
 Precincts SmallestPrecincts(Source stream, uint64_t components) {
   constexpr uint64_t kSot = 0xff90, kSod = 0xff93, kEnd = 0xffd9, kCod = 0xff52, kCoc = 0xff53;
-  // Those that the library knows; it looks for the next one right behind another.
+  // The segments known to the library. It expects each segment directly behind the previous one.
   constexpr uint64_t kSegments[] = {kSot,   kCod,   kCoc,   0xff50, 0xff51, 0xff55, 0xff57,
                                     0xff58, 0xff59, 0xff5c, 0xff5d, 0xff5e, 0xff5f, 0xff60,
                                     0xff61, 0xff63, 0xff64, 0xff74, 0xff75, 0xff77, 0xff78};
   Precincts smallest;
-  uint64_t end = 0;  // of the tile part
+  uint64_t end = 0;  // end of the tile part
   for (uint64_t at = 2; at + 4 <= stream.size();) {
     const uint64_t marker = Big(stream, at, 2), length = Big(stream, at + 2, 2);
     if (marker == kSod) {
@@ -147,7 +147,7 @@ Precincts SmallestPrecincts(Source stream, uint64_t components) {
       continue;
     }
     if (marker == kSot) {
-      const uint64_t bytes = Big(stream, at + 6, 4);  // none: all that is left
+      const uint64_t bytes = Big(stream, at + 6, 4);  // 0: the tile part extends to the end
       end = bytes == 0 ? stream.size() : at + bytes;
     }
     const uint64_t of_component = at + 4 + (components < 257 ? 1 : 2);
@@ -158,14 +158,14 @@ Precincts SmallestPrecincts(Source stream, uint64_t components) {
   return smallest;
 }
 
-// What the library keeps of each precinct of a component while it decodes, in all its decompositions.
+// Bytes that the library keeps for each precinct of a component while it decodes, over all decompositions.
 uint64_t PrecinctBytes(const Sizes& sizes, const Precincts& smallest) {
   constexpr uint64_t kEach = 600;
   const auto count = [](uint64_t size, uint64_t exponent) { return (size >> exponent) + 1; };
   return count(sizes.width, smallest.across) * count(sizes.height, smallest.down) * 4 / 3 * kEach;
 }
 
-// A component may have fewer samples than the image has pixels, and numbers below zero.
+// Samples of one component. It may have fewer samples than the image has pixels, and negative values.
 class Component {
  public:
   Component(const opj_image_t& image, uint32_t index) : component_(image.comps[index]) {
@@ -191,7 +191,7 @@ class Component {
 uint8_t Rounded(double value) { return static_cast<uint8_t>(std::clamp(value + 0.5, 0.0, 255.0)); }
 
 void ToPixels(const opj_image_t& image, uint64_t height, uint64_t width, uint8_t* pixels) {
-  // One is gray; what comes behind three is how much of them is to be seen.
+  // One component is gray; components behind the third are opacity.
   const bool gray = image.numcomps < 3;
   const Component first(image, 0), second(image, gray ? 0 : 1), third(image, gray ? 0 : 2);
   const bool luma = !gray && image.color_space == OPJ_CLRSPC_SYCC;
@@ -221,8 +221,8 @@ void DecodeJpeg2000(Source source, const Sink& sink) {
   const Sizes sizes = ReadSizes(code);
   const Precincts smallest = SmallestPrecincts(code, sizes.components);
   uint8_t* pixels = sink.Allocate(sizes.height, sizes.width);
-  // The library has an int for each sample, once more while it decodes a tile, and how each component of each tile is
-  // coded.
+  // The library keeps an int for each sample, another one while it decodes a tile, and the coding parameters of each
+  // component of each tile.
   constexpr uint64_t kBytesPerComponent = 1200;
   sink.Scratch(sizes.components * (sizes.height * sizes.width * 2 * sizeof(int32_t) + sizes.tiles * kBytesPerComponent +
                                    PrecinctBytes(sizes, smallest)));

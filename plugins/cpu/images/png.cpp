@@ -9,7 +9,7 @@
 namespace epiphyte::cpu::images {
 namespace {
 
-// Each call of the library is in a function that does nothing else, and that comes back with false after an error.
+// Each library call is in a function of its own, and returns false after an error.
 class Png {
  public:
   explicit Png(Source source) : source_(source) {
@@ -28,9 +28,9 @@ class Png {
       std::memcpy(to, self->source_.data(), count);
       self->source_ = self->source_.subspan(count);
     });
-    // What is too large is refused by who gives the memory.
+    // No limit here: the memory allocation refuses an image that is too large.
     png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
-    // What pixels don't need, as compressed texts of any size, isn't read.
+    // Skips chunks that pixels do not need, such as compressed texts of any size.
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
   }
   Png(const Png&) = delete;
@@ -42,7 +42,7 @@ class Png {
     png_read_info(png_, info_);
     return true;
   }
-  // To rows of 8-bit red, green and blue, whatever the file has. How often they are to be read.
+  // Configures 8-bit RGB rows for any file; *passes: how often the rows must be read.
   bool Start(int* passes) {
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
     png_set_expand(png_);

@@ -12,7 +12,7 @@
 namespace epiphyte::cpu::images {
 namespace {
 
-// The file as the library reads it.
+// The file as a source for the library.
 struct File {
   Source source;
   uint64_t at = 0;
@@ -40,7 +40,7 @@ toff_t Seek(thandle_t handle, toff_t offset, int from) {
 
 int Close(thandle_t) { return 0; }
 toff_t Size(thandle_t handle) { return Of(handle).source.size(); }
-// The library reads what it maps, and never writes there.
+// The library only reads the mapped memory.
 int Map(thandle_t handle, void** base, toff_t* size) {
   const Source source = Of(handle).source;
   *base = const_cast<uint8_t*>(source.data());
@@ -50,7 +50,7 @@ int Map(thandle_t handle, void** base, toff_t* size) {
 
 void Unmap(thandle_t, void*, toff_t) {}
 
-// The first is the cause.
+// Keeps the first error, because it is the cause of the others.
 int KeepError(TIFF*, void* user, const char*, const char* format, va_list arguments) {
   File& file = *static_cast<File*>(user);
   if (file.message[0] == '\0') std::vsnprintf(file.message, sizeof file.message, format, arguments);
@@ -64,7 +64,7 @@ struct Closer {
   void operator()(TIFFOpenOptions* options) const { TIFFOpenOptionsFree(options); }
 };
 
-// Colors are wanted as they are in the file, not multiplied by how much of them is to be seen.
+// Requests colors as stored, not multiplied by their opacity.
 void LeaveColors(TIFF* tiff) {
   uint16_t count = 0;
   const uint16_t* kinds = nullptr;
@@ -76,9 +76,9 @@ void LeaveColors(TIFF* tiff) {
   TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, count, changed.get());
 }
 
-// What the library has of the file at a time: a strip or a tile, which may be larger than the image, of each plane.
+// Bytes of the file that the library holds at a time: a strip or tile of each plane. It may be larger than the image.
 uint64_t PartBytes(TIFF* tiff) {
-  constexpr uint64_t kMostPlanes = 4;  // of which it makes colors
+  constexpr uint64_t kMostPlanes = 4;  // planes that colors are made from
   uint16_t planes = PLANARCONFIG_CONTIG;
   TIFFGetFieldDefaulted(tiff, TIFFTAG_PLANARCONFIG, &planes);
   const uint64_t bytes = TIFFIsTiled(tiff) != 0 ? TIFFTileSize64(tiff) : TIFFStripSize64(tiff);
@@ -94,7 +94,7 @@ void DecodeTiff(Source source, const Sink& sink) {
   if (!options) FailWrong("libtiff has no memory");
   TIFFOpenOptionsSetErrorHandlerExtR(options.get(), KeepError, &file);
   TIFFOpenOptionsSetWarningHandlerExtR(options.get(), DropWarning, &file);
-  // For what the file lists; its pixels are refused before.
+  // Limits memory for the file's lists; the pixels have been checked before.
   TIFFOpenOptionsSetMaxSingleMemAlloc(options.get(), tmsize_t{1} << 32);
   const std::unique_ptr<TIFF, Closer> tiff(
       TIFFClientOpenExt("image", "r", &file, Read, Write, Seek, Close, Size, Map, Unmap, options.get()));

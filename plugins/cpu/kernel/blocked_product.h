@@ -1,13 +1,13 @@
-// Products of matrices of double and of integers of 32 and 64 bits, for which there is no library: as large as they
-// come, on all threads. Floats have oneDNN, but for products of few rows, and of what would be reordered for it.
+// GEMMs of double and of 32- and 64-bit integers, for which there is no library: any size, on all threads. Floats use
+// oneDNN, except for GEMMs with few rows and for operands that oneDNN would reorder first.
 //
 //     const BlockedProduct<double> product{a, k, 1, b, n, 1, y, n, m, n, k};   // all row-major
 //     MultiplyBlocked<double>(context, 1, [&](int64_t) { return product; });
 //
-// A share of the work is some rows by some panels of columns. Of B, a block of a panel at a time is copied into memory
+// A task is a range of rows times some panels of columns. One block of a panel of B at a time is copied into memory
 // that stays in the cache while all rows are multiplied with it (simd/tile_matmul.h). An element is a sum of sums over
-// kDepth steps each, in the order of k, whatever the number of threads; integers are unsigned and wrap. Of few rows and
-// columns of B that lie side by side each element is a sum by itself (simd/row_dots.h).
+// kDepth steps each, in the order of k, independent of the number of threads. Integers are unsigned and wrap. With few
+// rows and contiguous columns of B, each element is one dot product (simd/row_dots.h).
 #pragma once
 
 #include <algorithm>
@@ -20,53 +20,53 @@
 
 namespace epiphyte::cpu {
 
-// What numbers of type T are multiplied as.
+// Type in which numbers of type T are multiplied: unsigned for integers.
 template <typename T>
 using UnsignedNumber =
     typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
 
-// y[m, n] = a[m, k] b[k, n], which overlap nowhere; distances in elements.
+// y[m, n] = a[m, k] b[k, n] without overlap; strides in elements.
 template <typename T>
 struct BlockedProduct {
   const T* a = nullptr;
-  int64_t a_row = 0;  // from row to row; elements of a row lie side by side
+  int64_t a_row = 0;  // row stride; elements of a row are contiguous
   const T* b = nullptr;
   int64_t b_row = 0, b_column = 1;
   T* y = nullptr;
   int64_t y_row = 0;
   int64_t m = 0, n = 0, k = 0;
-  const T* start = nullptr;  // what the sums of each row of y begin with; none: 0
+  const T* start = nullptr;  // initial value of the sums in each row of y; null: 0
 };
 
 namespace blocked_product {
 
-inline constexpr int64_t kDepth = 96;  // of which a panel stays in the innermost cache
+inline constexpr int64_t kDepth = 96;  // rows of B in a block of a panel: it stays in the L1 cache
 template <typename T>
 inline constexpr int64_t kWidth = 256 / static_cast<int64_t>(sizeof(T));  // columns of a panel
-// With fewer rows, copying B takes longer than multiplying with it.
+// Up to this number of rows, copying B takes longer than multiplying by it.
 inline constexpr int64_t kThinRows = 4;
-// Of wide rows memory gives long parts at a time faster than short ones.
+// Wide rows are read in long runs, because memory delivers them faster than short ones.
 inline constexpr int64_t kThinWidth = 4096, kThinDepth = 64;
 
 template <typename T>
 bool IsThin(const BlockedProduct<T>& p) {
   return p.m <= kThinRows && p.b_column == 1 && p.start == nullptr;
 }
-// Few rows, and columns of B whose elements lie side by side.
+// A GEMM with few rows and contiguous columns of B uses dot products.
 inline constexpr int64_t kDotWidth = 16;
 template <typename T>
 bool IsThinOfDots(const BlockedProduct<T>& p) {
   return p.m <= kThinRows && p.b_row == 1 && p.start == nullptr;
 }
 
-// What elements of some rows and columns are before anything is summed.
+// Sets the elements of some rows and columns to their values before the first sum.
 template <typename T>
 void Begin(const BlockedProduct<T>& p, int64_t row, int64_t rows, int64_t column, int64_t columns) {
   for (int64_t r = row; r < row + rows; ++r)
     std::fill_n(p.y + r * p.y_row + column, columns, p.start == nullptr ? T(0) : p.start[r]);
 }
 
-// b[at, at + depth) of some columns, as rows of kWidth.
+// Copies b[at, at + depth) of some columns to rows of kWidth elements.
 template <typename T>
 void CopyPanel(const BlockedProduct<T>& p, int64_t at, int64_t depth, int64_t column, int64_t columns, T* to) {
   const T* from = p.b + at * p.b_row + column * p.b_column;
@@ -74,10 +74,10 @@ void CopyPanel(const BlockedProduct<T>& p, int64_t at, int64_t depth, int64_t co
     for (int64_t i = 0; i < depth; ++i) std::copy_n(from + i * p.b_row, columns, to + i * kWidth<T>);
     return;
   }
-  constexpr int64_t kRun = 8;  // rows whose cache lines are written together
+  constexpr int64_t kRun = 8;  // rows with cache lines that are written together
   for (int64_t i = 0; i < depth; i += kRun) {
     const int64_t end = std::min(depth, i + kRun);
-    if (p.b_row == 1 && end == i + kRun) {  // a known number of steps, which needs no loop
+    if (p.b_row == 1 && end == i + kRun) {  // fixed number of steps, so the loop is unrolled
       for (int64_t c = 0; c < columns; ++c)
         for (int64_t j = 0; j < kRun; ++j) to[(i + j) * kWidth<T> + c] = from[i + j + c * p.b_column];
       continue;
@@ -87,7 +87,7 @@ void CopyPanel(const BlockedProduct<T>& p, int64_t at, int64_t depth, int64_t co
   }
 }
 
-// `panel`: room for kDepth * kWidth elements.
+// `panel`: memory for kDepth * kWidth elements.
 template <typename T>
 void MultiplyPanel(const BlockedProduct<T>& p, int64_t row, int64_t rows, int64_t column, T* panel) {
   const int64_t columns = std::min(kWidth<T>, p.n - column);
@@ -103,7 +103,7 @@ void MultiplyPanel(const BlockedProduct<T>& p, int64_t row, int64_t rows, int64_
   }
 }
 
-// Columns of a share, of which each thread has as many as the others.
+// Columns of a task, chosen such that all threads get equal shares.
 inline int64_t ThinWidth(int64_t count, int64_t n, int64_t threads) {
   constexpr int64_t kStep = 64;
   const int64_t fewest = (threads + count - 1) / count;
@@ -130,7 +130,7 @@ void MultiplyDots(const BlockedProduct<T>& p, int64_t column) {
 
 }  // namespace blocked_product
 
-// `count` products of one shape; product(i) gives the i-th. T: float, double, uint32_t or uint64_t.
+// Runs `count` GEMMs of one shape; product(i) returns the i-th. T: float, double, uint32_t or uint64_t.
 template <typename T, typename Product>
 void MultiplyBlocked(OpContext& context, int64_t count, const Product& product) {
   namespace bp = blocked_product;
@@ -155,7 +155,7 @@ void MultiplyBlocked(OpContext& context, int64_t count, const Product& product) 
     });
     return;
   }
-  // Rows are shared only where there are too few columns: each part copies its panels again.
+  // Rows are split only when there are too few columns, because each part copies its panels again.
   const int64_t panels = (first.n + bp::kWidth<T> - 1) / bp::kWidth<T>;
   const int64_t wanted = (int64_t{context.thread_count()} * 4 + count * panels - 1) / (count * panels);
   constexpr int64_t kFewestRows = 64;

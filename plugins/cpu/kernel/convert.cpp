@@ -12,7 +12,7 @@
 namespace epiphyte::cpu {
 namespace {
 
-// Types that simd/convert.h has loops for.
+// True for types with loops in simd/convert.h.
 template <typename T>
 constexpr bool kHasLoop = std::is_arithmetic_v<T> ? !std::is_same_v<T, float> : kIsSmallFloat<T>;
 
@@ -51,14 +51,14 @@ void StorePackedFloats(const float* from, int64_t begin, int64_t n, uint8_t* to,
   }
 }
 
-// The packed bytes that [begin, begin + n) covers must be defined before elements are put into them.
+// Clears the packed bytes of [begin, begin + n), because storing an element keeps the rest of its byte.
 void ClearPacked(Tensor& tensor, int64_t begin, int64_t n) {
   const uint64_t first = ElementBytes(tensor.type, static_cast<uint64_t>(begin));
   const uint64_t last = ElementBytes(tensor.type, static_cast<uint64_t>(begin + n));
   std::memset(tensor.as<uint8_t>() + first, 0, last - first);
 }
 
-// Cast has names of its own for what isn't finite.
+// Cast formats non-finite numbers by its own names.
 template <typename F>
 std::string Format(F value) {
   if (std::isnan(value)) return "NaN";
@@ -85,7 +85,7 @@ T Parse(const std::string& text) {
     return TruncateTo<T>(Parse<double>(text));
   } else {
     if (result.ec == std::errc::result_out_of_range && whole) {
-      // Too large or too small to be represented; strtod tells which.
+      // The value is out of range. strtod tells overflow from underflow.
       return static_cast<T>(std::strtod(std::string(trimmed).c_str(), nullptr));
     }
     if (result.ec != std::errc() || !whole) FailOp("string '{}' is not a number", text.substr(0, 64));

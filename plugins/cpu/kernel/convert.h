@@ -3,9 +3,9 @@
 //   - integers become narrower by dropping high bits; from floats they are truncated towards zero;
 //   - 4- and 2-bit integers from floats are rounded to nearest even and saturate;
 //   - bool is "not zero";
-//   - floats round to nearest even, see float_types.hpp for what is too large.
+//   - floats round to nearest even; see float_types.hpp for values out of range.
 //
-// What C++ leaves undefined (a float that no integer holds) gives the integer with only the sign bit set, as x86 does.
+// A float outside the integer's range, undefined in C++, gives the integer with only the sign bit set, as on x86.
 #pragma once
 
 #include <bit>
@@ -21,29 +21,29 @@ namespace epiphyte::cpu {
 struct ConvertOptions {
   bool saturate = true;
   Float8E8M0::Rounding rounding = Float8E8M0::Rounding::kUp;
-  // Integers of less than a byte: the nearest that there is, or as in wider ones, without the fraction and the bits that
-  // don't fit.
+  // For integers of less than a byte. False: round to the nearest value and saturate. True: drop the fraction and the
+  // high bits, as for wider integers.
   bool low_bits = false;
 };
 
-// Elements that packed types are converted at a time; a multiple of what fits in a byte, so chunks share no byte.
+// Elements of packed types per conversion step. It is a multiple of the elements in a byte, so steps share no byte.
 inline constexpr int64_t kConvertChunk = 256;
 
-// Elements [begin, begin + n) of a numeric tensor as floats, and back. Any numeric type but the complex ones; for
-// packed types the begin of a store is a multiple of kConvertChunk.
+// Convert elements [begin, begin + n) of a numeric tensor to floats and back. All numeric types except complex ones.
+// For packed types, the `begin` of a store is a multiple of kConvertChunk.
 void LoadFloats(const Tensor& from, int64_t begin, int64_t n, float* to);
 void StoreFloats(const float* from, int64_t begin, int64_t n, Tensor& to, const ConvertOptions& options = {});
 
-// Number and text. Text of a float is the shortest that reads back as the same number; infinities are INF and -INF.
+// Text of a number: the shortest one that reads back as the same float; infinities are INF and -INF.
 std::string FormatFloat(float value);
 std::string FormatFloat(double value);
-// They throw when the text is no number. Of a number that is no integer the fraction is cut off.
+// Numbers from text. They throw when the text is not a number. ParseInteger and ParseUnsigned drop a fraction.
 double ParseFloat(const std::string& text);
 int64_t ParseInteger(const std::string& text);
 uint64_t ParseUnsigned(const std::string& text);
 
-// A float with the same rounding to any format of at most 22 significant bits as the double: the bits that are lost are
-// kept as a sticky last bit, so that rounding twice does no harm.
+// Converts to a float that rounds like the double to any format of at most 22 significant bits. The lost bits remain as
+// a sticky last bit, so rounding twice does no harm.
 inline float RoundToOdd(double value) {
   const float nearest = static_cast<float>(value);
   if (static_cast<double>(nearest) == value || value != value) return nearest;
@@ -54,7 +54,7 @@ inline float RoundToOdd(double value) {
   return std::bit_cast<float>(bits | 1u);
 }
 
-// A float truncated to an integer of at most 32 bits, through int32; or of more, through int64.
+// Truncates a float through int32 to an integer of at most 32 bits, or through int64 to a wider one.
 template <typename T, typename F>
 T TruncateTo(F value) {
   if constexpr (std::is_same_v<T, uint64_t>) {
@@ -66,7 +66,7 @@ T TruncateTo(F value) {
   return static_cast<T>(fits ? static_cast<Via>(value) : std::numeric_limits<Via>::min());
 }
 
-// A number as one of another type: what static_cast gives, and of a float that no integer holds what TruncateTo does.
+// Converts like static_cast; a float outside the integer's range is converted by TruncateTo.
 template <typename To, typename From>
 To NumberAs(From value) {
   if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
@@ -76,11 +76,11 @@ To NumberAs(From value) {
   }
 }
 
-// The same for results that keep to the range of an integer type; NaN is the lowest.
+// Converts like NumberAs, but saturates to the integer's range; NaN becomes the lowest value.
 template <typename To, typename From>
 To SaturateTo(From value) {
   if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    // The highest of a wide type rounds up to a power of two, which is out of range already.
+    // The highest value of a wide type rounds up to a power of two, which is already out of range.
     constexpr From kLow = static_cast<From>(std::numeric_limits<To>::min());
     constexpr From kHigh = static_cast<From>(std::numeric_limits<To>::max());
     if (!(value > kLow)) return std::numeric_limits<To>::min();

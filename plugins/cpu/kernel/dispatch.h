@@ -1,8 +1,8 @@
-// From an element type known at run time to a C++ type.
+// Dispatch: maps an element type known at run time to a C++ type.
 //
 //     Dispatch<float, double, Float16>(x.type, "Relu", [&]<typename T>() { Relu(x.as<T>(), y.as<T>(), count); });
 //
-// The lambda is instantiated for every listed type; any other type at run time is an error that names both.
+// The lambda is instantiated for each listed type. Any other type at run time is an error that names both.
 #pragma once
 
 #include <complex>
@@ -28,7 +28,7 @@ using kit::LoadPacked;
 using kit::LoadPackedSigned;
 using kit::StorePacked;
 
-// EP_TYPE_* of a C++ type. Packed types have none: a byte holds several elements.
+// EP_TYPE_* value of a C++ type. Packed types have none, because a byte holds several elements.
 template <typename T>
 inline constexpr ElementType kTypeOf = EP_TYPE_UNDEFINED;
 template <>
@@ -83,7 +83,7 @@ inline constexpr bool kIsFloat = std::is_floating_point_v<T> || kIsSmallFloat<T>
 template <typename T>
 using Compute = std::conditional_t<kIsSmallFloat<T>, float, T>;
 
-// Calls body.template operator()<T>() for the one of Ts that `type` is.
+// Calls body.template operator()<T>() for the T of Ts that is `type`.
 template <typename... Ts, typename Body>
 void Dispatch(ElementType type, std::string_view what, Body&& body) {
   const bool found = ((type == kTypeOf<Ts> ? (body.template operator()<Ts>(), true) : false) || ...);

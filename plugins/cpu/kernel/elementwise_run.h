@@ -19,10 +19,10 @@ namespace epiphyte::cpu {
 
 using kit::fuse::ElementwiseOp;
 
-// Which operands of a binary operation are rows; the other one is parameter 0.
+// Selects the row operands of a binary operation; the other operand is parameter 0.
 enum class ElementwiseOperands { kFirst, kSecond, kBoth };
 
-// The binary operation, unless it is one of a single operand.
+// Returns the SIMD form of a binary operation; nullopt for a unary one.
 std::optional<simd::Binary> BinaryOf(ElementwiseOp op);
 
 // One instruction with its parameters.
@@ -30,7 +30,7 @@ class ElementwiseLoop {
  public:
   explicit ElementwiseLoop(ElementwiseOp op, float p0 = 0, float p1 = 0,
                            ElementwiseOperands operands = ElementwiseOperands::kFirst);
-  // Over n elements; y may be an operand. What isn't a row isn't read.
+  // Runs over n elements. y may be one of the operands. An operand that is not a row is not read.
   void operator()(const float* a, const float* b, float* y, int64_t n) const {
     if (const simd::UnaryLoop* unary = std::get_if<simd::UnaryLoop>(&loop_)) return (*unary)(a, y, n);
     if (operands_ == ElementwiseOperands::kFirst) b = &number_;

@@ -1,8 +1,8 @@
-// Kernel: the implementation of one operator for one node. Each file of ops/ holds some of one family.
+// Kernel: the implementation of one operator for one node. Each file in ops/ holds kernels of one family.
 //
-// A kernel is made once, when a partition is compiled or its context is loaded, and runs many times, on many threads at
-// once: Run is const. What a run must remember between calls (oneDNN primitives for the shapes at hand) lives in the
-// frame: OpContext::State.
+// A kernel is made once, when a partition is compiled or its context is loaded. It runs many times and on many threads
+// at once, so Run is const. State between calls (such as oneDNN primitives for the current shapes) lives in the frame:
+// OpContext::State.
 //
 // Adding an operator: a file ops/<family>/<stem>.cpp with
 //
@@ -21,10 +21,10 @@
 //     void Register_relu(KernelRegistry& registry) { registry.Add<ReluKernel>("Relu", 1, {kFloats}); }
 //     }  // namespace epiphyte::cpu
 //
-// and a row in signatures_onnx.cpp: {"Relu", 1, "X:T -> Y:T", ""}. The build collects the Register_<stem> functions by
-// itself. What arrives in Run has the types of the signature, and the type of the entry that the kernel was made for.
+// and a row in signatures_onnx.cpp: {"Relu", 1, "X:T -> Y:T", ""}. The build collects the Register_<stem> functions
+// automatically. Arguments of Run have the types of the signature and of the registry entry that made the kernel.
 //
-// Errors: throw kit::Error. Shapes and data are checked by the kernel: they come from files.
+// Errors: throw kit::Error. Shapes and data come from files, so the kernel checks them.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@
 #include <utility>
 #include <vector>
 
-// GCC 14 takes the length of a number's text in fmt 10 for -1.
+// GCC 14 wrongly assumes that fmt 10 may format a number to a text of length -1.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Warray-bounds"
 #include <fmt/format.h>
@@ -61,8 +61,8 @@ using kit::DescribeArguments;
 using kit::Signature;
 using kit::ToArgument;
 
-// What the kit throws for shapes and attributes that make no sense is what kernels throw, too.
-// Message: what was found and what was expected; the executor adds the node's name and operator in front.
+// Throws the error that the kit throws for invalid shapes and attributes. The message says what was found and what was
+// expected; the executor puts the node's name and operator in front.
 template <typename... Args>
 [[noreturn]] void FailOp(fmt::format_string<Args...> format, Args&&... args) {
   throw kit::Error(EP_STATUS_INVALID_ARGUMENT, fmt::format(format, std::forward<Args>(args)...));
@@ -72,53 +72,54 @@ template <typename... Args>
   throw kit::Error(EP_STATUS_NOT_IMPLEMENTED, fmt::format(format, std::forward<Args>(args)...));
 }
 
-// What a kernel's constructor gets. Valid during construction only.
+// The node and its environment for a kernel's constructor. Valid only during construction.
 class KernelInit {
  public:
   virtual ~KernelInit() = default;
   virtual const ir::Node& node() const = 0;
-  // What is known of input and output i; kind UNKNOWN for one that is left out.
+  // Known properties of input and output i; kind UNKNOWN for one that is left out.
   virtual const ir::Value& InputInfo(size_t i) const = 0;
   virtual const ir::Value& OutputInfo(size_t i) const = 0;
   virtual bool HasInput(size_t i) const = 0;
-  // The constant that input i is, or null. Its memory outlives the kernel. When a context is loaded and the constant
-  // was dropped (see Drop), data is null but type and dims are there.
+  // The constant at input i, or null. Its memory outlives the kernel. In a loaded context, a dropped constant (see
+  // Drop) has type and dims, but null data.
   virtual const Tensor* Constant(size_t i) const = 0;
-  // Packed data that goes into the context: `fill` makes it, unless a context was loaded that holds it already. `key`
-  // names it within the node; `format` says exactly how the bytes are laid out: data of another format or size is made
-  // anew. 64-byte aligned, outlives the kernel, never null. A `fill` that needs a constant which was dropped throws
-  // kit::Error(EP_STATUS_INVALID_GRAPH).
+  // Returns packed data that is saved in the context. `fill` makes it, unless a loaded context already holds it. `key`
+  // names the data within the node. `format` describes the byte layout exactly: data of another format or size is made
+  // anew. The result is 64-byte aligned, outlives the kernel and is never null. A `fill` that needs a dropped constant
+  // throws kit::Error(EP_STATUS_INVALID_GRAPH).
   virtual const void* Packed(std::string_view key, std::string_view format, uint64_t bytes,
                              const std::function<void(void*)>& fill) const = 0;
-  // As Constant, but its data is valid during construction only: for kernels that pack a constant and drop it, so that
-  // it is never copied.
+  // Like Constant, but the data is valid only during construction. It avoids a copy for kernels that pack a constant
+  // and drop it.
   virtual const Tensor* PeekConstant(size_t i) const { return Constant(i); }
-  // What a loaded context holds under `key`, in whatever format: for a kernel that wants another one and can convert
-  // it. Null when there is none. The bytes come from a file: check them.
+  // Returns the data that a loaded context holds under `key`, in any format, or null. For kernels that convert between
+  // formats. The bytes come from a file: check them.
   virtual const void* StoredPacked(std::string_view /*key*/, std::string* /*format*/, uint64_t* /*bytes*/) const {
     return nullptr;
   }
-  // The packed data comes from a context that this version made on this kind of machine with these options: it lies as
-  // the kernel would pack it now.
+  // True when the packed data comes from a context that this version made on this kind of machine with these options.
+  // Its layout is then the one that the kernel would choose now.
   virtual bool PackedIsCurrent() const { return false; }
-  // Products in bfloat16 are allowed: by the option `precision: bf16`, or as all that the model multiplies is bfloat16.
+  // True when bfloat16 multiplication is allowed: by the option `precision: bf16`, or because the model multiplies only
+  // bfloat16.
   virtual bool AllowsBfloat16() const { return false; }
-  // Products may be off by 2^-16 of them: all that the model multiplies is float16.
+  // True when multiplications may have a relative error of 2^-16, because the model multiplies only float16.
   virtual bool AllowsSplitFloats() const { return false; }
-  // Everybody who reads output i takes floats in a layout of bfloat16 (Kernel::kTakesBfloat16Layouts).
+  // True when all readers of output i take floats in a bfloat16 layout (Kernel::kTakesBfloat16Layouts).
   virtual bool OutputMayBeBfloat16(size_t /*i*/) const { return false; }
-  // The plain bytes of constant input i are no longer needed by this kernel.
+  // Declares that this kernel no longer needs the plain bytes of constant input i.
   virtual void Drop(size_t i) const = 0;
-  // Constant input i may stay where the model's file has it, at any address that its elements may have: the kernel
-  // moves elements of it, and few in a run.
+  // Allows constant input i to stay mapped from the model's file, aligned only for its elements. For a kernel that only
+  // moves elements, few in each run.
   virtual void MayStayInPlace(size_t /*i*/) const {}
   // Threads that a run may use.
   virtual uint32_t thread_count() const = 0;
-  // Loop over [0,count) on the host's threads; usable while packing.
+  // Parallel loop over [0, count) on the host's threads; may be used while packing.
   virtual void ParallelFor(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body) const = 0;
 };
 
-// What a kernel's Run gets.
+// The inputs, outputs, memory and threads for a kernel's Run.
 class OpContext {
  public:
   virtual ~OpContext() = default;
@@ -128,40 +129,41 @@ class OpContext {
   virtual bool HasInput(size_t i) const = 0;
   virtual bool HasOutput(size_t i) const = 0;
 
-  // Input i, row-major. Throws when it is absent or no tensor.
+  // Input i, row-major. Throws when it is absent or not a tensor.
   virtual const Tensor& Input(size_t i) = 0;
-  // Input i in whatever layout it has.
+  // Input i in the layout that it has.
   virtual const Tensor& AnyLayoutInput(size_t i) = 0;
   // Input i, or null when it is left out.
   const Tensor* OptionalInput(size_t i) { return HasInput(i) ? &Input(i) : nullptr; }
-  // Any kind of value.
+  // Input i, which may be any kind of value.
   virtual const Datum& InputDatum(size_t i) = 0;
 
-  // Makes output i: uninitialised memory for row-major data (for strings: a vector of that many empty strings). Calling
-  // it for an output that is left out gives scratch memory, so kernels need not care. References to inputs and outputs
-  // stay valid until Run returns.
+  // Makes output i with uninitialised row-major memory (for strings: a vector of that many empty strings). An output
+  // that is left out gets scratch memory, so kernels need not distinguish. References to inputs and outputs stay valid
+  // until Run returns.
   virtual Tensor& Output(size_t i, ElementType type, std::span<const int64_t> dims) = 0;
-  // Output i in a layout that takes `bytes` bytes.
+  // Makes output i in a layout that takes `bytes` bytes.
   virtual Tensor& OutputWithLayout(size_t i, ElementType type, std::span<const int64_t> dims,
                                    std::shared_ptr<const Layout> layout, uint64_t bytes) = 0;
-  // Output i in the memory of input j, in its layout, if nobody needs input j afterwards and sizes agree; else null and
-  // the kernel calls Output. The contents are those of the input.
+  // Makes output i in the memory of input j, in its layout and with its contents, when this node is the last reader of
+  // input j and the sizes are equal. Otherwise returns null, and the kernel calls Output.
   virtual Tensor* OutputInPlace(size_t i, size_t j, ElementType type, std::span<const int64_t> dims) = 0;
-  // Output i is input j under another shape (or the same one): no copy where the memory's owner allows it.
+  // Makes output i an alias of input j with other or equal dimensions. It copies only if the memory's owner requires
+  // it.
   virtual void OutputAlias(size_t i, size_t j, std::span<const int64_t> dims) = 0;
   virtual void SetOutput(size_t i, Datum datum) = 0;
 
   // Scratch memory until Run returns, 64-byte aligned.
   virtual void* Scratch(uint64_t bytes) = 0;
-  // Of memory that a kernel takes by itself and that grows with the data (tables, texts), before it is taken: throws
-  // when the run may not have so much.
+  // Counts memory that a kernel allocates itself and that grows with the data (tables, texts). Call it before the
+  // allocation. Throws when the run's memory limit does not allow it.
   virtual void CountMemory(uint64_t bytes) = 0;
 
   virtual uint32_t thread_count() const = 0;
-  // Runs body(begin, end) over [0, count) in shares of at least `grain`. Bodies must not throw.
+  // Runs body(begin, end) over [0, count) in chunks of at least `grain`. Bodies must not throw.
   virtual void ParallelFor(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body) = 0;
 
-  // As above for any callable, without an allocation: loops too short to share run right here.
+  // Parallel loop for any callable without an allocation. A loop too short to split runs on the calling thread.
   template <typename Body>
   void ParallelFor(int64_t count, int64_t grain, Body&& body) {
     if (count <= 0) return;
@@ -172,11 +174,11 @@ class OpContext {
       ParallelFor(count, grain, function);
     }
   }
-  // True when somebody reads output i as row-major data, so that making it in another layout costs a reorder.
+  // True when a reader of output i needs row-major data, so that another layout would cost a reorder.
   virtual bool WantsRowMajor(size_t /*i*/) const { return true; }
 
-  // One object of this node in this frame, made on first use. A frame is used by one run at a time and by runs with the
-  // same input shapes, but shapes of values inside may still differ: check before you reuse.
+  // Returns this node's state object in this frame; the first call makes it. A frame serves one run at a time, and all
+  // its runs have equal input shapes. Shapes of inner values may still differ: check them before reuse.
   template <typename T>
   T& State() {
     std::shared_ptr<void>& slot = StateSlot();
@@ -188,15 +190,16 @@ class OpContext {
   virtual std::shared_ptr<void>& StateSlot() = 0;
 };
 
-// What an operator makes of layouts: how its kernel reads its inputs, and what its output may be.
+// How an operator treats layouts: the form in which its kernel reads inputs, and the layout of its output.
 enum class LayoutUse : uint8_t {
   kRowMajor,  // reads row-major data
-  kTakesAny,  // reads its inputs through AnyLayoutInput; its output is row-major
-  kMakes,     // the same, and it chooses the layout of its output
-  kPassesOn,  // the same, and the output has the layout of an input: whoever reads the output says what is wanted
+  kTakesAny,  // reads inputs through AnyLayoutInput; its output is row-major
+  kMakes,     // reads inputs through AnyLayoutInput; it chooses the layout of its output
+  kPassesOn,  // reads inputs through AnyLayoutInput; its output has an input's layout, which its readers choose
 };
 
-// Whether a node of float16 or bfloat16 runs in float32 when its operator has a float32 kernel (exec/float_fallback.h).
+// Decides whether a float16 or bfloat16 node runs in float32 when its operator has a float32 kernel
+// (exec/float_fallback.h).
 enum class Float32Promotion : uint8_t {
   kFollowInputs,  // computes in float32 when its inputs were computed in float32
   kAlways,        // computes in float32: sums over much of the input pay for converting inputs and outputs
@@ -205,28 +208,28 @@ enum class Float32Promotion : uint8_t {
 
 class Kernel {
  public:
-  // A class that is registered with KernelRegistry::Add<K> says here what it does, by declaring what differs anew.
+  // A class registered with KernelRegistry::Add<K> redeclares the members below that differ for it.
   static constexpr LayoutUse kLayoutUse = LayoutUse::kRowMajor;
-  // Asked of kernels of 16-bit types.
+  // Called only for kernels of 16-bit types.
   static Float32Promotion PromotionOf(const ir::Node& /*node*/) { return Float32Promotion::kFollowInputs; }
-  // Of a kernel of floats: it multiplies in bfloat16 where KernelInit allows it.
+  // For float kernels: true when the kernel multiplies in bfloat16 where KernelInit allows it.
   static constexpr bool kMultipliesBfloat16 = false;
-  // Of a kernel of floats: what it reads through AnyLayoutInput may be of a layout whose numbers are bfloat16.
+  // For float kernels: true when inputs read through AnyLayoutInput may have a layout of bfloat16 numbers.
   static constexpr bool kTakesBfloat16Layouts = false;
 
   virtual ~Kernel() = default;
   virtual void Run(OpContext& context) const = 0;
 };
 
-// Which operators there are, from which version to which, and for which element types of the first input. What the
-// other inputs and the outputs may be is the operator's signature.
+// The known operators with their versions and the element types of their first input. The operator's signature
+// determines the types of the other inputs and the outputs.
 class KernelRegistry {
  public:
   using Factory = std::function<std::unique_ptr<Kernel>(const KernelInit& init)>;
   struct Entry {
     int64_t first_version = 1;
     int64_t last_version = INT64_MAX;
-    TypeSet types = kAnyType;  // of input 0, or of output 0 when there is no input
+    TypeSet types = kAnyType;  // type of input 0, or of output 0 for an operator without inputs
     Factory factory;
     LayoutUse layouts = LayoutUse::kRowMajor;
     Float32Promotion (*promotion)(const ir::Node& node) = &Kernel::PromotionOf;
@@ -243,18 +246,18 @@ class KernelRegistry {
               K::kLayoutUse, &K::PromotionOf, K::kMultipliesBfloat16, K::kTakesBfloat16Layouts});
   }
 
-  // The kernel for a node. Not `certain`: an input's type isn't known yet, so `entry` is no more than what may do, and
-  // the kernel is chosen once more when inputs arrive.
+  // The kernel for a node. If not `certain`, an input's type is unknown: `entry` is a candidate, and the kernel is
+  // chosen again when the inputs arrive.
   struct Choice {
     const Entry* entry = nullptr;
     const Signature* signature = nullptr;
     bool certain = false;
   };
-  // The first entry that fits. A null entry with the reason in *why when there is none: no such operator or version
-  // (then the signature is null too), or arguments that don't fit the signature or that no kernel takes.
+  // Returns the first entry that fits. Otherwise the entry is null and *why has the reason: an unknown operator or
+  // version (the signature is null too), or arguments that do not fit the signature or any kernel.
   Choice Find(std::string_view domain, std::string_view op_type, int64_t since_version,
               std::span<const ArgumentType> inputs, std::span<const ArgumentType> outputs, std::string* why) const;
-  // What stands for the operator's float kernels before one is chosen; null for an operator that has none.
+  // Returns an entry that represents the operator's float kernels before one is chosen; null when it has none.
   const Entry* FloatEntry(std::string_view domain, std::string_view op_type) const;
   // Calls visit(domain, op_type, entry) for every kernel.
   void ForEach(const std::function<void(std::string_view, std::string_view, const Entry&)>& visit) const;
@@ -264,7 +267,7 @@ class KernelRegistry {
     std::string domain;
     std::string op_type;
   };
-  struct Less {  // also compares with {domain, op_type}, so that looking up allocates nothing
+  struct Less {  // also compares with {domain, op_type}, so a lookup allocates nothing
     using is_transparent = void;
     using View = std::pair<std::string_view, std::string_view>;
     static View ToView(const Key& key) { return {key.domain, key.op_type}; }
@@ -273,12 +276,12 @@ class KernelRegistry {
   };
   struct Operator {
     std::span<const Signature> signatures;
-    std::vector<Entry> entries;  // in the order in which they were added
+    std::vector<Entry> entries;  // in the order of registration
   };
   std::map<Key, Operator, Less> operators_;
 };
 
-// Every Register_<stem> of ops/; the build generates it.
+// Calls every Register_<stem> of ops/; the build generates it.
 void RegisterAllKernels(KernelRegistry& registry);
 
 }  // namespace epiphyte::cpu

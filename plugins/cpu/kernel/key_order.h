@@ -1,7 +1,8 @@
-// Numbers in ascending order, with where each of them stood: by their digits, without a comparison.
+// OrderedKeys: sorts numbers in ascending order together with their indices, by radix sort.
 //
 //     std::vector<OrderedKey<float>> keys = OrderedKeys(numbers, n);   // n below 2^32
-//     // keys[0].index: where the smallest is, the first of equal ones; keys[i].bits == keys[j].bits: equal numbers
+//     // keys[0].index: index of the smallest number, the first of equal ones
+//     // keys[i].bits == keys[j].bits: equal numbers
 //
 // NaN is the largest number and equal to itself; zeros of both signs are equal.
 #pragma once
@@ -22,7 +23,7 @@ using BitsOf = std::conditional_t<
     sizeof(T) == 8, uint64_t,
     std::conditional_t<sizeof(T) == 4, uint32_t, std::conditional_t<sizeof(T) == 2, uint16_t, uint8_t>>>;
 
-// Unsigned numbers in the same order.
+// Maps numbers to unsigned ones in the same order.
 template <typename T>
 BitsOf<T> Ordered(T number) {
   using U = BitsOf<T>;
@@ -53,7 +54,7 @@ std::vector<OrderedKey<T>> OrderedKeys(const T* numbers, int64_t n) {
     keys[i] = {key_order::Ordered(numbers[i]), static_cast<uint32_t>(i)};
     for (size_t d = 0; d < kDigits; ++d) ++counts[d][keys[i].bits >> (8 * d) & 255];
   }
-  // Counting the digits of a few numbers takes longer than comparing them.
+  // For few numbers, counting digits takes longer than comparisons.
   constexpr size_t kFew = 48;
   if (keys.size() <= kFew) {
     std::stable_sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) { return a.bits < b.bits; });
@@ -62,7 +63,7 @@ std::vector<OrderedKey<T>> OrderedKeys(const T* numbers, int64_t n) {
   std::vector<Key> next(keys.size());
   for (size_t d = 0; d < kDigits; ++d) {
     std::array<uint32_t, 256>& places = counts[d];
-    if (places[keys[0].bits >> (8 * d) & 255] == keys.size()) continue;  // all have the same
+    if (places[keys[0].bits >> (8 * d) & 255] == keys.size()) continue;  // all keys have the same digit
     uint32_t place = 0;
     for (uint32_t& count : places) place += std::exchange(count, place);
     for (const Key& key : keys) next[places[key.bits >> (8 * d) & 255]++] = key;

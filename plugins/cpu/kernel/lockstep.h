@@ -1,10 +1,10 @@
-// Phases that threads go through together: a phase begins when all parts of the one before have ended. One loop for all
-// phases instead of one for each, which is what many short ones need:
+// Lockstep: runs phases on several threads; a phase begins when all parts of the previous one have ended. One parallel
+// loop serves all phases, instead of one loop per phase, which suits many short phases:
 //
 //   RunInStep(context, phases, parts, [&](int64_t phase, int64_t part) { … });
 //
-// A part stays with one thread, so that what it reads stays in that thread's cache. Until that thread comes (it may
-// never do so) whoever is there takes the part along, so that nobody waits for a thread that isn't at work.
+// A part stays with one thread, so its data stays in that thread's cache. Until that thread arrives (it may never do
+// so), any other thread takes the part over. No thread therefore waits for one that is not running.
 #pragma once
 
 #include <sched.h>
@@ -22,17 +22,17 @@ class Lockstep {
  public:
   static constexpr int64_t kMostParts = 64;
 
-  // `parts` in [1, kMostParts].
+  // `parts`: in [1, kMostParts].
   Lockstep(int64_t phases, int64_t parts) : phases_(phases), parts_(parts) {}
   Lockstep(const Lockstep&) = delete;
   Lockstep& operator=(const Lockstep&) = delete;
 
-  // Takes part until all phases have ended; `own` is the part that is this thread's. body(phase, part) must not throw:
-  // the others would wait for ever.
+  // Takes part until all phases have ended. `own`: the calling thread's part. body(phase, part) must not throw, because
+  // the other threads would wait forever.
   template <typename Body>
   void Join(int64_t own, const Body& body) noexcept {
     bool owner = false;
-    // The phase before the first one that this part lacks may not have ended for others.
+    // Starts one phase before the first one that this part lacks: other parts may not have ended that phase.
     for (int64_t phase = std::max<int64_t>(Of(own).ended.load(std::memory_order_acquire) - 1, 0); phase < phases_;
          ++phase) {
       owner = owner || Take(own, phase, kOwned);
@@ -46,10 +46,11 @@ class Lockstep {
   }
 
  private:
-  // In lines of their own: who waits for `ended` doesn't disturb, and `free_from` stays as it is once it is owned.
+  // The members have their own cache lines: threads that poll `ended` do not disturb `free_from`, which stays constant
+  // once the part is owned.
   struct Part {
-    alignas(64) std::atomic<int64_t> free_from{0};  // the first phase in which anybody may take it
-    alignas(64) std::atomic<int64_t> ended{0};      // how many phases have
+    alignas(64) std::atomic<int64_t> free_from{0};  // the next phase in which any thread may take it
+    alignas(64) std::atomic<int64_t> ended{0};      // number of ended phases
   };
   static constexpr int64_t kOwned = INT64_MAX;
 
@@ -68,8 +69,8 @@ class Lockstep {
     Of(part).ended.store(phase + 1, std::memory_order_release);
   }
 
-  // Whoever has a part is at work on it, so this is short unless there are more threads than processors: then the
-  // processor is offered to them.
+  // Waits for a part that a thread is working on. The wait is short unless there are more threads than processors; then
+  // it yields the processor to them.
   void WaitForEnd(int64_t phase, int64_t part) {
     constexpr int kGreedySpins = 128, kSpinsBetween = 16;
     for (int spins = 0; Of(part).ended.load(std::memory_order_acquire) <= phase; ++spins) {

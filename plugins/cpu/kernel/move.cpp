@@ -33,7 +33,7 @@ void WidenIntegers(const Tensor& tensor, std::string_view name, int64_t count, i
 }  // namespace
 
 uint32_t UnitBytes(ElementType type) {
-  const uint64_t bytes = ElementBytes(type, 1);  // a packed one alone takes a whole byte
+  const uint64_t bytes = ElementBytes(type, 1);  // a single packed element takes a whole byte
   if (bytes == 0) NotImplemented("element type {} found, a type with elements of fixed size expected", TypeName(type));
   return static_cast<uint32_t>(bytes);
 }

@@ -1,8 +1,8 @@
-// Moving elements without looking at them: what the operators that only rearrange data share.
+// Moves elements without interpreting them: the common base of the operators that only rearrange data.
 //
-// Such an operator needs the size of an element, not its type, so its loops are written once as a template and run for
-// six element representations: 1, 2, 4, 8 and 16 bytes, and std::string. Types that pack several elements into a byte
-// are unpacked to one a byte before and packed again afterwards.
+// Such an operator depends on the size of an element, not on its type. Its loops are templates that are instantiated
+// for six element representations: 1, 2, 4, 8 and 16 bytes, and std::string. Types with several elements in a byte are
+// unpacked to one element per byte first, and packed again afterwards.
 //
 //     WithUnit(x.type, [&](auto unit) {
 //       using T = typename decltype(unit)::type;
@@ -29,15 +29,15 @@ struct Unit16 {
   friend bool operator==(const Unit16&, const Unit16&) = default;
 };
 
-// Several elements to a byte.
+// True for types with several elements in a byte.
 inline bool IsPacked(ElementType type) {
   return type == EP_TYPE_UINT4 || type == EP_TYPE_INT4 || type == EP_TYPE_FLOAT4E2M1 || type == EP_TYPE_UINT2 ||
          type == EP_TYPE_INT2;
 }
-// Bytes that an element takes once unpacked; throws for a type without elements.
+// Bytes of an unpacked element; throws for a type without elements.
 uint32_t UnitBytes(ElementType type);
 
-// One element a byte, in the low bits, and back.
+// Convert packed elements to one element per byte, in the low bits, and back.
 void UnpackElements(ElementType type, const void* packed, int64_t count, uint8_t* elements);
 void PackElements(ElementType type, const uint8_t* elements, int64_t count, void* packed);
 
@@ -53,7 +53,7 @@ void WithUnit(ElementType type, Body&& body) {
   }
 }
 
-// The elements of a tensor as T, which WithUnit chose.
+// Reads the elements of a tensor as type T, chosen by WithUnit.
 template <typename T>
 class MoveSource {
  public:
@@ -75,7 +75,7 @@ class MoveSource {
   const T* data_ = nullptr;
 };
 
-// Output `index` as T; packed types are packed when this goes out of scope.
+// Writes output `index` as type T. The destructor packs the elements of packed types.
 template <typename T>
 class MoveTarget {
  public:
@@ -104,7 +104,7 @@ class MoveTarget {
   T* data_ = nullptr;
 };
 
-// What copies of a text take beside the elements that they are in; short ones lie in these.
+// Heap bytes of copies of a text, besides the string objects; short texts need none.
 inline uint64_t TextBytes(const std::string& text, int64_t copies = 1) {
   constexpr size_t kShort = 15;
   const uint64_t bytes = text.size() > kShort ? text.size() + 1 : 0;
@@ -112,8 +112,8 @@ inline uint64_t TextBytes(const std::string& text, int64_t copies = 1) {
   return __builtin_mul_overflow(bytes, static_cast<uint64_t>(copies), &all) ? UINT64_MAX : all;
 }
 
-// Counts what texts take, before they are copied: text(i) is the i-th of `count`. Elements of other types lie in the
-// output, which is counted already.
+// Counts the memory of texts before they are copied: text(i) is the i-th of `count`. Elements of other types lie in the
+// output, which is already counted.
 template <typename T, typename Text>
 void CountTexts(OpContext& context, int64_t count, const Text& text) {
   if constexpr (std::is_same_v<T, std::string>) {
@@ -123,7 +123,7 @@ void CountTexts(OpContext& context, int64_t count, const Text& text) {
   }
 }
 
-// context.ParallelFor without the cost of a std::function where one thread will do. Bodies must not throw.
+// Like context.ParallelFor, but without a std::function when one thread suffices. Bodies must not throw.
 template <typename Body>
 void Parallel(OpContext& context, int64_t count, int64_t grain, const Body& body) {
   if (count <= grain) {
@@ -132,7 +132,7 @@ void Parallel(OpContext& context, int64_t count, int64_t grain, const Body& body
     context.ParallelFor(count, grain, std::cref(body));
   }
 }
-// How many items of that many bytes make a share worth a thread.
+// Number of items of `bytes_an_item` bytes that are worth a thread.
 inline int64_t MoveGrain(int64_t bytes_an_item) {
   constexpr int64_t kShareBytes = 64 << 10;
   return bytes_an_item >= kShareBytes ? 1 : kShareBytes / (bytes_an_item > 0 ? bytes_an_item : 1);
@@ -140,9 +140,9 @@ inline int64_t MoveGrain(int64_t bytes_an_item) {
 
 // The integers of a tensor of any integer type and rank 0 or 1: shapes, axes, pads.
 Dims IntegersOf(const Tensor& tensor, std::string_view name);
-// The integers of a tensor of any rank; they live in `tensor` itself when it is int64, else in scratch memory.
+// The integers of a tensor of any rank: in place for int64, otherwise in scratch memory.
 const int64_t* Int64Data(OpContext& context, const Tensor& tensor, std::string_view name);
-// The same, each in [-limit, limit-1], as numbers from the front.
+// Indices in [-limit, limit-1], returned as non-negative indices. Memory as for Int64Data.
 const int64_t* IndicesOf(OpContext& context, const Tensor& tensor, int64_t limit, std::string_view name);
 
 }  // namespace epiphyte::cpu

@@ -1,5 +1,5 @@
-// Inputs that are parameters: an axis, a bound, a scale, a flag, a zero point. They come from files and from runs, so
-// each is checked for its type and for how many elements it has before one is read.
+// Parameter inputs: an axis, a bound, a scale, a flag, a zero point. They come from files and from runs, so type and
+// number of elements are checked before an element is read.
 //
 //     const int64_t k = IntegerParameter(context, 1, "K");
 //     const float ratio = FloatParameter(context, 1, "ratio");
@@ -15,25 +15,25 @@
 
 namespace epiphyte::cpu {
 
-// Axes, positions and sizes, as ONNX has them.
+// Types that ONNX uses for axes, positions and sizes.
 inline constexpr TypeSet kIndexTypes = Types(EP_TYPE_INT32, EP_TYPE_INT64);
 inline constexpr TypeSet kByteTypes = Types(EP_TYPE_INT8, EP_TYPE_UINT8);
 
-// Input i: exactly one element, of any shape, of one of `types`.
+// Returns input i, which must have exactly one element, any shape, and one of `types`.
 const Tensor& Parameter(OpContext& context, size_t i, std::string_view name, TypeSet types);
-// The same; null when it is left out.
+// Like Parameter, but returns null when the input is left out.
 const Tensor* OptionalParameter(OpContext& context, size_t i, std::string_view name, TypeSet types);
-// One element for all, or one for each of `count` items: "filter", "row".
+// Returns input i with one element for all, or one for each of `count` items. `item`: "filter", "row".
 const Tensor& ParameterPerItem(OpContext& context, size_t i, std::string_view name, int64_t count,
                                std::string_view item, TypeSet types);
 
-// The element. Unsigned ones above INT64_MAX read as INT64_MAX.
+// The parameter's value. Unsigned values above INT64_MAX become INT64_MAX.
 int64_t IntegerParameter(OpContext& context, size_t i, std::string_view name, TypeSet types = kIndexTypes);
 double RealParameter(OpContext& context, size_t i, std::string_view name, TypeSet types = kFloats);
 float FloatParameter(OpContext& context, size_t i, std::string_view name, TypeSet types = kFloats);
 bool FlagParameter(OpContext& context, size_t i, std::string_view name);
 
-// The only element of a tensor that Parameter let through.
+// The value of a tensor that Parameter has checked.
 int64_t IntegerIn(const Tensor& one);
 double RealIn(const Tensor& one);
 

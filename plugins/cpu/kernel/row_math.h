@@ -1,5 +1,5 @@
-// Sums over a row and the loops that apply them, for normalisations. Float rows go by simd/normalize.h, the 16-bit
-// formats as floats in blocks, double in double.
+// Sums over a row and the loops that apply them, for normalization. Float rows use simd/normalize.h, the 16-bit formats
+// floats in blocks, double uses double.
 //
 //     const RowMath rows;
 //     const float mean = rows.Sum(x, n) / n;
@@ -25,7 +25,7 @@ class RowMath {
     }
   }
 
-  // Of the squared distances from `mean`.
+  // Sum of the squared distances from `mean`.
   template <typename T>
   Compute<T> Squares(const T* x, int64_t n, Compute<T> mean) const {
     if constexpr (std::is_same_v<T, double>) {
@@ -51,8 +51,8 @@ class RowMath {
     }
   }
 
-  // y = (x - mean) * inverse * scale + bias; bias may be null. S: the type of the result, which is what scale and bias
-  // are computed in.
+  // y = (x - mean) * inverse * scale + bias; bias may be null. S: type of the result, in which scale and bias are
+  // computed.
   template <typename T, typename S>
   void Normalize(const T* x, S* y, int64_t n, Compute<T> mean, Compute<T> inverse, const Compute<S>* scale,
                  const Compute<S>* bias) const {
@@ -72,7 +72,7 @@ class RowMath {
   }
 
  private:
-  // Several sums side by side, which neither wait for each other nor grow as large as one.
+  // Several interleaved sums, which are independent and stay smaller than a single one.
   template <typename Value>
   static double SumOf(const double* x, int64_t n, const Value& value) {
     constexpr int64_t kSums = 8;
@@ -86,7 +86,7 @@ class RowMath {
     return sum;
   }
 
-  // body(at, count, floats) for all of a row of floats at once, or for blocks of one of 16 bits.
+  // Calls body(at, count, floats) once for a row of floats, or for each block of a 16-bit row.
   template <typename T, typename Body>
   static void ForEachPart(const T* x, int64_t n, const Body& body) {
     if constexpr (std::is_same_v<T, float>) {
@@ -100,7 +100,7 @@ class RowMath {
       });
     }
   }
-  // make(floats) fills y.
+  // Calls make(floats) to fill y.
   template <typename T, typename Make>
   static void Store(T* y, int64_t n, const Make& make) {
     if constexpr (std::is_same_v<T, float>) {

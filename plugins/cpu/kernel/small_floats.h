@@ -1,5 +1,5 @@
-// Rows of the 16-bit formats, computed in float a block at a time: the blocks stay in the nearest cache, and memory
-// sees 16 bits a number.
+// Rows of the 16-bit formats, computed in float a block at a time. The blocks stay in the L1 cache, and memory traffic
+// is 16 bits per number.
 //
 //     const SmallFloats<T> small;
 //     float block[kFloatBlock];
@@ -24,7 +24,7 @@ void ForEachFloatBlock(int64_t n, const Body& body) {
   for (int64_t at = 0; at < n; at += kFloatBlock) body(at, std::min(kFloatBlock, n - at));
 }
 
-// Float16 or BFloat16: all of them as floats; floats rounded to the nearest of them, halves to even.
+// Conversion of Float16 or BFloat16: `load` is exact, `store` rounds to nearest even.
 template <typename T>
 struct SmallFloats {
   simd::ConvertLoop<T, float> load;

@@ -1,8 +1,8 @@
 // StridedMove: copies an N-dimensional block between two arrangements of the same elements.
 //
 // Transpose, Slice, Concat, Split, Expand, DepthToSpace … are each one call with the right strides. Source strides may
-// be zero (repeat) or negative (reverse). Rows that are contiguous on both sides are copied whole; a block whose
-// contiguous axis differs between the sides, as in a transpose, goes through tiles that stay in the cache.
+// be zero (repeat) or negative (reverse). Rows that are contiguous on both sides are copied whole. If the sides have
+// different contiguous axes, as in a transpose, the block is copied in tiles that stay in the cache.
 #pragma once
 
 #include <algorithm>
@@ -45,7 +45,7 @@ void TransposeTile(const T* from, int64_t from_stride, T* to, int64_t to_stride,
   int64_t r = 0;
 #if defined(__SSE2__)
   if constexpr (sizeof(T) == 4 && std::is_trivially_copyable_v<T>) {
-    // Three planes as pixels, four at a time.
+    // Interleaves three planes to pixels, four at a time.
     if (columns == 3 && to_stride == 3) {
       for (; r + 4 <= rows; r += 4) {
         const auto load = [&](int64_t plane) {
@@ -63,7 +63,7 @@ void TransposeTile(const T* from, int64_t from_stride, T* to, int64_t to_stride,
                                 _mm_shuffle_ps(late, z, _MM_SHUFFLE(3, 3, 3, 3)), _MM_SHUFFLE(2, 0, 2, 0)));
       }
     }
-    // Pixels of three channels, four at a time.
+    // Splits three-channel pixels into planes, four at a time.
     if (rows == 3 && from_stride == 3) {
       int64_t c = 0;
       for (; c + 4 <= columns; c += 4) {
@@ -95,13 +95,13 @@ void TransposeTile(const T* from, int64_t from_stride, T* to, int64_t to_stride,
     for (int64_t c = 0; c < columns; ++c) to[r * to_stride + c] = from[c * from_stride + r];
 }
 
-// The plan's last axis is contiguous in the target, its axis `rows_axis` in the source.
+// Requires that the plan's last axis is contiguous in the target and `rows_axis` in the source.
 template <typename T>
 void MoveTiles(OpContext& context, kit::StridedBlock plan, size_t rows_axis, const T* from, T* to) {
   const size_t last = plan.dims.size() - 1;
   const int64_t rows = plan.dims[rows_axis], columns = plan.dims[last];
   const int64_t to_stride = plan.to[rows_axis], from_stride = plan.from[last];
-  // Where one side is short, as the channels of an image are, the other one is longer.
+  // When one side is short, like the channels of an image, the tile is longer on the other side.
   constexpr int64_t kSide = sizeof(T) <= 2 ? 64 : 32;
   const int64_t tile_rows = columns < kSide ? kSide * kSide / columns / kSide * kSide : kSide;
   const int64_t tile_columns = rows < kSide ? kSide * kSide / rows / kSide * kSide : kSide;
@@ -112,7 +112,7 @@ void MoveTiles(OpContext& context, kit::StridedBlock plan, size_t rows_axis, con
     outer.from.push_back(plan.from[i]);
     outer.to.push_back(plan.to[i]);
   }
-  // The innermost axes of the walk are strips of rows, and pieces of these, of some tiles each.
+  // The innermost loops run over strips of rows and over pieces of a strip. A piece has a few tiles.
   constexpr int64_t kPieceBytes = 32 << 10;
   const int64_t tile_bytes = std::min(rows, tile_rows) * tile_columns * static_cast<int64_t>(sizeof(T));
   const int64_t piece = tile_columns * std::max<int64_t>(1, kPieceBytes / tile_bytes);
@@ -137,7 +137,7 @@ void MoveTiles(OpContext& context, kit::StridedBlock plan, size_t rows_axis, con
   });
 }
 
-// Of what `plan` reads.
+// Counts the texts that `plan` reads.
 template <typename T>
 void CountTexts(OpContext& context, const kit::StridedBlock& plan, const T* from) {
   kit::Odometer at(plan, plan.dims.size(), 0);
@@ -150,7 +150,7 @@ void CountTexts(OpContext& context, const kit::StridedBlock& plan, const T* from
 }  // namespace strided
 
 // to[sum(i*to_strides)] = from[sum(i*from_strides)] for every index i below dims. The caller has checked that both
-// sides stay inside their memory, and that targets don't overlap.
+// sides stay inside their memory and that targets do not overlap.
 template <typename T>
 void StridedMove(OpContext& context, const Dims& dims, const T* from, const Dims& from_strides, T* to,
                  const Dims& to_strides) {
@@ -158,14 +158,14 @@ void StridedMove(OpContext& context, const Dims& dims, const T* from, const Dims
   kit::StridedBlock plan = kit::Simplify(dims, from_strides, to_strides);
   const size_t last = plan.dims.size() - 1;
   strided::CountTexts(context, plan, from);
-  // What is repeated along the last axis is a row of its own.
+  // A source that repeats along the last axis goes row by row.
   if (plan.to[last] == 1 && plan.from[last] != 1 && plan.from[last] != 0) {
-    const bool pixels = sizeof(T) <= 4 && plan.from[last] == 3;  // of three channels (TransposeTile)
+    const bool pixels = sizeof(T) <= 4 && plan.from[last] == 3;  // three-channel pixels (TransposeTile)
     for (size_t i = 0; i < last; ++i)
       if (plan.from[i] == 1 && plan.dims[i] >= (pixels ? 3 : 4))
         return strided::MoveTiles(context, std::move(plan), i, from, to);
   }
-  // Rows along the last axis; long ones are cut, so that a single row can be shared out as well.
+  // Copies rows along the last axis. Long rows are cut, so several threads can copy a single row.
   constexpr int64_t kPieceBytes = 128 << 10;
   constexpr int64_t kPiece = kPieceBytes / static_cast<int64_t>(sizeof(T));
   const int64_t row = plan.dims[last];
@@ -187,7 +187,7 @@ void StridedMove(OpContext& context, const Dims& dims, const T* from, const Dims
   });
 }
 
-// Into a row-major target.
+// StridedMove to a row-major target.
 template <typename T>
 void StridedMove(OpContext& context, const Dims& dims, const T* from, const Dims& from_strides, T* to) {
   StridedMove(context, dims, from, from_strides, to, kit::RowMajorStrides(dims));

@@ -1,8 +1,8 @@
-// Tensor and Datum: what flows between the kernels of one plan.
+// Tensor and Datum: the values between the kernels of one plan.
 //
-// A Tensor does not own its memory: that belongs to the frame's arena, to the plan's constants, or to the run. It may
-// be in a layout of oneDNN's (blocked channels, say) while it travels between kernels that understand this; everyone
-// else sees row-major data, because OpContext::Input reorders on demand.
+// A Tensor does not own its memory: the frame's arena, the plan's constants or the run do. It may have a oneDNN layout
+// (such as blocked channels) between kernels that support it. All other kernels see row-major data, because
+// OpContext::Input reorders on demand.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace epiphyte::cpu {
 
 namespace ir = kit::ir;
 
-// The numbers of EP_TYPE_*; a plain enum so that tables can be written as kFloat.
+// The EP_TYPE_* values, as a plain enum so that tables can be written as kFloat.
 using ElementType = EpElementType;
 
 using kit::CountElements;
@@ -29,7 +29,7 @@ using kit::ElementBytes;
 using kit::ShapeText;
 using kit::TypeName;
 
-// A layout that isn't row-major; defined by onednn/layout.h.
+// A layout other than row-major; defined in onednn/layout.h.
 struct Layout;
 
 struct Tensor {
@@ -37,9 +37,9 @@ struct Tensor {
   Dims dims;
   void* data = nullptr;
   std::shared_ptr<const Layout> layout;               // null: row-major
-  std::shared_ptr<std::vector<std::string>> strings;  // type STRING: the elements; data is null then
-  // No element of a float tensor has a greater absolute value, and none is NaN. Infinity: nothing is known. A kernel
-  // may set it on an output that it has made; what makes an output anew resets it.
+  std::shared_ptr<std::vector<std::string>> strings;  // elements of type STRING; data is null then
+  // Upper bound of the absolute values in a float tensor without NaN; infinity when unknown. A kernel may set it on an
+  // output that it has made. Making an output again resets it.
   float limit = std::numeric_limits<float>::infinity();
 
   int64_t Count() const { return dims.Count(); }
@@ -55,7 +55,7 @@ struct Tensor {
   }
 };
 
-// A constant's or attribute's elements as kernels see them: in place, not to be written to.
+// A read-only view of a constant's or attribute's elements.
 inline Tensor ViewOf(const ir::Tensor& elements) {
   Tensor tensor;
   tensor.type = elements.type;
@@ -65,15 +65,15 @@ inline Tensor ViewOf(const ir::Tensor& elements) {
   return tensor;
 }
 
-// Any ONNX value.
+// A value of any ONNX kind.
 struct Datum {
   enum class Kind : uint8_t { kAbsent, kTensor, kSequence, kMap, kEmptyOptional };
 
   Kind kind = Kind::kAbsent;
   Tensor tensor;
-  ElementType sequence_type = EP_TYPE_UNDEFINED;  // of the tensors in a sequence
+  ElementType sequence_type = EP_TYPE_UNDEFINED;  // type of the tensors in a sequence
   std::shared_ptr<std::vector<Datum>> elements;   // sequence; map: {keys, values}
-  std::shared_ptr<void> owner;                    // keeps tensor.data alive where the frame doesn't
+  std::shared_ptr<void> owner;                    // keeps tensor.data alive when the frame does not own it
 };
 
 }  // namespace epiphyte::cpu

@@ -1,4 +1,4 @@
-// The kit's sets of element types, by the names that kernels use.
+// Imports the kit's sets of element types under the names that kernels use.
 #pragma once
 
 #include "epiphyte/kit/signature/type_set.hpp"

@@ -9,7 +9,7 @@
 namespace epiphyte::cpu {
 namespace {
 
-// Winitzki's approximation, which ONNX's runtimes agree on.
+// Winitzki's approximation, used by ONNX's runtimes.
 template <typename T>
 T InverseErf(T x) {
   const T sign = x < 0 ? T{-1} : T{1};
@@ -72,7 +72,7 @@ void Transform(PostTransform transform, std::span<T> scores) {
       const bool keep_zeros = transform == PostTransform::kSoftmaxZero;
       T sum = 0;
       for (T& score : scores) {
-        // Scores of zero are classes that nothing was known of; they stay out of SOFTMAX_ZERO.
+        // Scores of zero belong to classes without any information; SOFTMAX_ZERO leaves them out.
         const bool zero = keep_zeros && std::abs(score) <= T(0.0000001);
         score = zero ? score * std::exp(-largest) : std::exp(score - largest);
         sum += score;

@@ -1,4 +1,4 @@
-// What the operators of ai.onnx.ml share: inputs of any number type, and what happens to scores at the end.
+// Common parts of the ai.onnx.ml operators: inputs of any numeric type, and the final transform of scores.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace epiphyte::cpu {
 
 inline constexpr std::string_view kMlDomain = "ai.onnx.ml";
 
-// The elements of a tensor of numbers (or bool) as T.
+// Elements of a tensor of numbers (or bool), converted to T.
 template <typename T>
 std::vector<T> NumbersOf(const Tensor& tensor, std::string_view what);
 
-// A tensor seen as rows: [N,C]; a vector is one row, or, for `as_column`, one feature of many rows.
+// A tensor as rows [N,C]. A vector is one row, or with `as_column` many rows of one feature.
 struct Rows {
   int64_t count = 0;
   int64_t width = 0;
@@ -31,14 +31,14 @@ PostTransform PostTransformOf(const ir::Node& node);
 template <typename T>
 void Transform(PostTransform transform, std::span<T> scores);
 
-// How the second score of a classifier with two classes and one score is made up.
+// How a classifier with two classes and one score derives the second score.
 enum class SecondClass {
   kNone,
   kComplement,  // scores are probabilities: 1 - p, p
   kOpposite,    // scores are margins: -m, m
 };
-// One row of scores, completed and transformed. Two scores made of one are transformed by LOGISTIC only: existing
-// models rely on that.
+// Completes and transforms one row of scores. Two scores derived from one are transformed only by LOGISTIC, because
+// existing models rely on that.
 template <typename T>
 std::vector<T> FinishScores(PostTransform transform, SecondClass second, std::vector<T> scores);
 
@@ -55,7 +55,7 @@ class LabelWriter {
  public:
   LabelWriter(OpContext& context, const Labels& labels, int64_t rows);
   void Set(int64_t row, size_t label);
-  // What stands for positive and negative where there are no labels for both.
+  // Labels for positive and negative when a class has none.
   void SetPlain(int64_t row, int64_t value);
 
  private:

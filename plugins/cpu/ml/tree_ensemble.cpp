@@ -10,7 +10,7 @@
 namespace epiphyte::cpu {
 namespace {
 
-// A list with an entry for each node; an absent optional one reads as `fallback`.
+// Checks the length of a list with an entry for each node. An optional list may be absent.
 template <typename T>
 void ExpectSize(const std::vector<T>& list, size_t size, std::string_view name, bool optional = false) {
   if (list.size() != size && !(optional && list.empty()))
@@ -61,7 +61,7 @@ TreeEnsemble TreeEnsemble::FromNodes(const ir::Node& node, const std::string& ki
   ensemble.targets_ = targets;
   ensemble.aggregate_ = aggregate;
   ensemble.single_ = node.Has("nodes_values");
-  // Where each node is, as a child.
+  // Child reference of each node.
   std::map<std::pair<int64_t, int64_t>, int64_t> places;
   for (size_t i = 0; i < count; ++i) {
     int64_t place;
@@ -202,7 +202,7 @@ TreeEnsemble TreeEnsemble::FromRoots(const ir::Node& node) {
   for (int64_t root : roots) {
     if (root < 0 || static_cast<size_t>(root) >= count)
       FailOp("tree root {} found, a value below {} expected", root, count);
-    // A tree that is one leaf has a root whose branches are both that leaf.
+    // A tree of a single leaf has a root with both branches on that leaf.
     const Node& made = ensemble.nodes_[static_cast<size_t>(root)];
     ensemble.roots_.push_back(made.on_true < 0 && made.on_true == made.on_false ? made.on_true : root);
   }
@@ -215,7 +215,7 @@ size_t TreeEnsemble::CheckShape() const {
   std::vector<bool> seen(nodes_.size());
   std::vector<int64_t> open;
   for (int64_t root : roots_) {
-    // Trees may be listed more than once, and parts shared between them; within one tree nothing may repeat.
+    // The list may name a tree twice, and trees may share parts. Within one tree, no node may repeat.
     std::vector<size_t> visited;
     open.push_back(root);
     while (!open.empty()) {

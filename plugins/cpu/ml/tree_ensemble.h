@@ -1,7 +1,7 @@
-// Decision trees: what TreeEnsemble and its two older forms have in common.
+// Decision trees: common implementation of TreeEnsemble and its two older forms.
 //
-// All values are held as double, which represents every float exactly, so that comparisons come out as in the model.
-// Sums are rounded to the model's own precision.
+// All values are held as double, which represents every float exactly, so comparisons give the same results as in the
+// model. Sums are rounded to the model's own precision.
 #pragma once
 
 #include <cstdint>
@@ -26,20 +26,20 @@ class TreeEnsemble {
     bool is_set = false;
   };
 
-  // The two older forms: nodes are named by tree and number, weights by `weights` ("target" or "class").
+  // Reads one of the two older forms. Nodes are named by tree and number, weights by `weights` ("target" or "class").
   static TreeEnsemble FromNodes(const ir::Node& node, const std::string& weights, int64_t targets, Aggregate aggregate);
-  // TreeEnsemble, since version 5 of ai.onnx.ml.
+  // Reads TreeEnsemble, since version 5 of ai.onnx.ml.
   static TreeEnsemble FromRoots(const ir::Node& node);
 
-  // Scores of one row; `scores` has a place for each target.
+  // Computes the scores of one row; `scores` has an element for each target.
   void Evaluate(const double* row, std::span<Score> scores) const;
 
   int64_t targets() const { return targets_; }
-  int64_t features() const { return features_; }  // columns that a row needs at least
+  int64_t features() const { return features_; }  // minimum number of columns in a row
   std::span<const Weight> weights() const { return weights_; }
 
  private:
-  // Children: an index of nodes_, or, negative, -1 - an index of leaves_.
+  // Child references: an index into nodes_, or -1 - index into leaves_ when negative.
   struct Node {
     double value = 0;
     int64_t on_true = 0;
@@ -56,23 +56,23 @@ class TreeEnsemble {
   };
 
   bool Holds(const Node& node, double x) const;
-  // Refuses nodes that are reached twice, because a tree has no cycles; says how many are reached.
+  // Throws for nodes that are reached twice, because a tree has no cycles; returns the number of reached nodes.
   size_t CheckShape() const;
 
   std::vector<Node> nodes_;
   std::vector<Leaf> leaves_;
   std::vector<Weight> weights_;
   std::vector<double> members_;
-  std::vector<int64_t> roots_;  // as children
+  std::vector<int64_t> roots_;  // child references
   int64_t targets_ = 1;
   int64_t features_ = 0;
-  bool single_ = false;  // sums are rounded to float: a model of floats counts on 0.1 + 0.4 being 0.5
+  bool single_ = false;  // sums are rounded to float: a float model relies on 0.1 + 0.4 being 0.5
   Aggregate aggregate_ = Aggregate::kSum;
 };
 
 Aggregate AggregateOf(const std::string& name);
 
-// An attribute of numbers that is a list of floats or, under `name`_as_tensor, a tensor.
+// A numeric attribute that is a list of floats or, as `name`_as_tensor, a tensor.
 std::vector<double> RealsOf(const ir::Node& node, const std::string& name);
 
 }  // namespace epiphyte::cpu

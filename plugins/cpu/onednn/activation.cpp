@@ -9,7 +9,7 @@
 namespace epiphyte::cpu {
 namespace {
 
-// False where oneDNN has no such operation. `ops` may be null.
+// Returns false when oneDNN lacks the operation. `ops` may be null.
 bool Append(const Activation& activation, dnnl::post_ops* ops) {
   using dnnl::algorithm;
   const auto eltwise = [&](algorithm kind, float alpha, float beta) {

@@ -1,5 +1,5 @@
-// The activations that fused operators apply to their results (epiphyte/kit/fuse/activation.hpp), in oneDNN's operators
-// and beside them.
+// Activations that fused operators apply to their results (epiphyte/kit/fuse/activation.hpp), as oneDNN post-ops and as
+// own loops.
 #pragma once
 
 #include "epiphyte/kit/fuse/activation.hpp"
@@ -9,14 +9,13 @@ namespace epiphyte::cpu {
 
 using kit::fuse::Activation;
 
-// What oneDNN takes behind a product or a convolution.
+// True when oneDNN supports the activation as a post-op of a GEMM or convolution.
 bool IsOneDnnActivation(const Activation& activation);
-// Throws kit::Error for one that it doesn't take; nothing is appended for none.
+// Appends the activation to `ops`; does nothing for none. Throws kit::Error for one that oneDNN does not support.
 void AppendActivation(const Activation& activation, dnnl::post_ops& ops);
-// The greatest absolute value that it gives for finite numbers of at most `limit`; `limit` for no activation, infinity
-// when it isn't known.
+// Largest absolute result for finite inputs of at most `limit`: `limit` for no activation, infinity when unknown.
 float LimitOfActivation(const Activation& activation, float limit);
-// In place, for products that oneDNN doesn't make. Not for none.
+// Applies the activation in place, for results that oneDNN did not compute. `activation` must not be none.
 void ApplyActivation(const Activation& activation, float* x, int64_t n);
 
 }  // namespace epiphyte::cpu

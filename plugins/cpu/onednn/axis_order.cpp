@@ -65,7 +65,7 @@ bool LiesAlike(std::span<const int64_t> dims, const AxisOrder& order) {
     const int axis = order.axes[i];
     if (size(static_cast<size_t>(axis)) == 1) continue;
     if (axis < last) return false;
-    // Behind channels in blocks nothing else may vary.
+    // With blocked channels, no dimension behind them may vary.
     if (order.block > 1 && last == 1) return false;
     last = axis;
   }

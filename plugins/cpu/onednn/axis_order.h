@@ -1,8 +1,8 @@
-// AxisOrder: how the elements of a dense tensor lie in memory, for kernels of our own that take more than row-major.
+// AxisOrder: the order of a dense tensor's elements in memory, for own kernels that support more than row-major.
 //
-// oneDNN's convolutions like channels last, or channels in blocks; an operator between two of them that insists on
-// row-major data costs a copy before and one behind it. Most need not: an order is described by the dimensions as they
-// follow each other in memory, and an operator that only looks at dimensions works on those instead.
+// oneDNN's convolutions prefer channels last or blocked channels. An operator between two of them that requires
+// row-major data costs a copy before and after it. Most operators need not require it: an order lists the dimensions as
+// they follow each other in memory, and an operator that depends only on dimensions works on those.
 //
 //     const std::optional<AxisOrder> order = OrderOf(desc);     // nullopt: padded, or of a kind not described here
 //     const Dims dims = InMemory(x.dims, *order);               // [N,H,W,C] for channels last
@@ -22,9 +22,9 @@ struct AxisOrder {
   static constexpr size_t kMostAxes = 8;
 
   uint8_t rank = 0;
-  std::array<uint8_t, kMostAxes> axes{};  // from the outermost to the innermost
-  // More than 1: axis 1 is cut into blocks of that many; `axes` has the place of the blocks, and the elements of a
-  // block are innermost of all. The axes are in their natural order then.
+  std::array<uint8_t, kMostAxes> axes{};  // from outermost to innermost
+  // Block size of axis 1; 1 for no blocks. With blocks, the elements of a block are the innermost dimension, and `axes`
+  // has the position of the blocks. The axes are in their natural order then.
   uint8_t block = 1;
 
   static AxisOrder RowMajor(size_t rank) {
@@ -37,24 +37,24 @@ struct AxisOrder {
   friend bool operator==(const AxisOrder&, const AxisOrder&) = default;
 };
 
-// Nullopt when memory holds more than the elements, or in a way that AxisOrder can't say.
+// Nullopt when the memory has padding, or an order that AxisOrder can't express.
 std::optional<AxisOrder> OrderOf(const MemoryDesc& desc);
 
-// Whether a tensor of these dimensions can lie in that order: blocks must be full.
+// True when a tensor of these dimensions can have that order: blocks must be full.
 bool Holds(const AxisOrder& order, std::span<const int64_t> dims);
 
-// The dimensions as memory has them, one more than the rank when there are blocks.
+// Dimensions in memory order; one more than the rank when there are blocks.
 Dims InMemory(std::span<const int64_t> dims, const AxisOrder& order);
-// Where among those an axis is; that of the blocks for axis 1 in blocks.
+// Position of an axis in memory order; with blocks, axis 1 has the position of the blocks.
 size_t PositionOf(const AxisOrder& order, size_t axis);
 
-// InMemory for an operand that is broadcast to a tensor in that order: dimensions in front are added, and a dimension
-// of one stays one. `dims` has at most the order's rank. Nullopt when its blocks would not be full.
+// InMemory for an operand that is broadcast to a tensor in that order: leading dimensions are added, and dimensions of
+// 1 stay 1. `dims` has at most the order's rank. Nullopt when the operand's blocks would not be full.
 std::optional<Dims> BroadcastInMemory(std::span<const int64_t> dims, const AxisOrder& order);
-// Whether row-major data of those dimensions lies in that order as it is: one that is broadcast from [1,C,1,1], say.
+// True when row-major data of these dimensions already has that order, as for a broadcast [1,C,1,1].
 bool LiesAlike(std::span<const int64_t> dims, const AxisOrder& order);
 
-// Distances in elements, by axis. With blocks that of axis 1 is between blocks; inside them it is 1.
+// Strides in elements, by axis. With blocks, the stride of axis 1 is that between blocks; within a block it is 1.
 struct OrderStrides {
   Dims axes;
   int64_t block = 1;

@@ -39,15 +39,15 @@ void MultiplyBfloat16(OpContext& context, const SplitOperands& o) {
   const int64_t threads = std::max<int64_t>(context.thread_count(), 1);
   const int64_t depth = simd::Bfloat16Depth(o.k);
   const int64_t panels = RoundUp(o.n, simd::kBfloat16Panel) / simd::kBfloat16Panel;
-  // A block of rows stays in the second cache, beside panels. Threads that each have blocks of their own read no rows
-  // that another one has written, but each reads all weights; with fewer rows, those would take longest.
+  // A block of rows stays in the L2 cache, beside panels. When each thread has its own blocks, it reads no rows that
+  // another one has written, but all weights. With few rows, reading the weights would take longest.
   constexpr int64_t kBlockBytes = 1 << 20, kFewestRows = 128, kMostRows = 512;
   const int64_t most = std::clamp(kBlockBytes / (depth * 2) / kTwoTiles * kTwoTiles, kFewestRows, kMostRows);
   int64_t blocks = (o.rows + most - 1) / most;
   if (o.rows >= threads * kFewestRows) blocks = RoundUp(blocks, threads);
   const int64_t block = RoundUp((o.rows + blocks - 1) / blocks, kTwoTiles);
   blocks = (o.rows + block - 1) / block;
-  // A share is some columns of a block. Each begins with weights that nobody has fetched.
+  // A task has some columns of a block. It starts with weights that are not in a cache yet.
   const int64_t splits = std::min(panels, (threads + blocks - 1) / blocks);
   const int64_t panels_per_split = (panels + splits - 1) / splits;
   const BufferedItems items(context, blocks * splits, o.rows * o.n * o.k / kShareWork,
@@ -55,7 +55,7 @@ void MultiplyBfloat16(OpContext& context, const SplitOperands& o) {
   if (WarmUpScope::IsActive()) return;
   if (splits > 1) RoundLeft(context, o, tiles);
 
-  // So many columns at a time that what an activation changes is still in the second cache.
+  // Number of columns per step, such that the results are still in the L2 cache for the activation.
   constexpr int64_t kCachedFloats = 64 << 10;
   const int64_t group = o.activation ? std::max<int64_t>(1, kCachedFloats / (block * simd::kBfloat16Panel)) : panels;
   const auto run = [&](int64_t item, char* buffer) {

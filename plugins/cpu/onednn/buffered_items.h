@@ -1,5 +1,5 @@
-// Items of work of which each needs memory while it is done: threads take shares of them, each with a buffer of its
-// own.
+// BufferedItems: runs work items that each need temporary memory. Each thread takes a share of the items and has its
+// own buffer.
 //
 //   const BufferedItems items(context, count, work / kShareWork, buffer_bytes);
 //   items.Run([&](int64_t item, char* buffer) { … });
@@ -14,7 +14,8 @@ namespace epiphyte::cpu {
 
 class BufferedItems {
  public:
-  // Takes the buffers, in scratch memory, aligned to 64 bytes. `shares`: that all of the work is worth.
+  // Takes the buffers from scratch memory, aligned to 64 bytes. `shares`: number of threads that the total work is
+  // worth.
   BufferedItems(OpContext& context, int64_t count, int64_t shares, uint64_t buffer_bytes)
       : context_(context), count_(count), buffer_bytes_(buffer_bytes) {
     const int64_t threads = std::max<int64_t>(context.thread_count(), 1);

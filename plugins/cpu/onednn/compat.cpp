@@ -15,8 +15,8 @@
 namespace epiphyte::cpu {
 
 void EnsureMemory() {
-  // A handful of kernels, of which each has 256 KiB for its code, and what belongs to them. What can be mapped can be
-  // allocated; nothing is touched, so this takes microseconds.
+  // Room for a few kernels, each with 256 KiB of code, and their objects. Mappable memory can also be allocated. The
+  // mapping is not touched, so the test takes microseconds.
   constexpr size_t kRoom = size_t{8} << 20;
   void* const room = mmap(nullptr, kRoom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (room == MAP_FAILED) throw std::bad_alloc();
@@ -58,7 +58,7 @@ std::string EffectiveIsa() {
 }
 
 bool HasBfloat16Products() {
-  // An instruction set's number has the bits of all that it contains.
+  // The value of an instruction set includes the bits of all that it contains.
   constexpr auto kNeeded = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
   return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kNeeded) == kNeeded;
 }
@@ -100,8 +100,9 @@ dnnl::memory::data_type TypeOf(const MemoryDesc& desc) { return desc.get_data_ty
 
 namespace {
 
-// oneDNN 3 makes blocked layouts from tags only: "ABcd16b16a2b" has rank 4, then the blocks from the outermost to the
-// innermost. The letters in front say how the strides follow each other, and come out as given or the tag isn't it.
+// oneDNN 3 makes blocked layouts only from tags: "ABcd16b16a2b" has rank 4, followed by the blocks from the outermost
+// to the innermost. The leading letters give the order of the strides. A tag fits only if the resulting strides equal
+// the given ones.
 std::string BlocksOf(const BlockedDesc& d) {
   std::string text;
   for (size_t i = 0; i < d.block_sizes.size(); ++i)
@@ -162,7 +163,7 @@ BlockedDesc Describe(const MemoryDesc& desc) {
   result.strides = desc.get_strides();
   result.block_sizes = desc.get_inner_blks();
   result.block_dims = desc.get_inner_idxs();
-  // There is no query for what else it holds, but it makes a difference.
+  // oneDNN has no query for extra data, but the comparison shows it.
   const std::optional<MemoryDesc> plain = MakeDescOf(result, desc.get_data_type());
   result.extra = !plain || *plain != desc;
   return result;
@@ -259,8 +260,8 @@ BlockedDesc Describe(const MemoryDesc& desc) {
 }
 
 std::optional<MemoryDesc> MakeDesc(const BlockedDesc& d, ElementType type) {
-  // Made plain first: oneDNN takes strides for those of elements and refuses the ones of blocks that reach beyond a
-  // small matrix.
+  // Starts from a plain layout: oneDNN interprets strides as strides of elements, and refuses strides of blocks that
+  // exceed a small matrix.
   const size_t rank = d.dims.size();
   dnnl::memory::dims plain(rank, 1);
   for (size_t i = rank - 1; i > 0; --i) plain[i - 1] = plain[i] * d.dims[i];

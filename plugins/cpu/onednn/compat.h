@@ -1,5 +1,4 @@
-// oneDNN, with the differences between its 2.x and 3.x interfaces behind one set of functions. Nothing else in the
-// plugin asks for the version.
+// oneDNN with one set of functions for its 2.x and 3.x interfaces. No other file of the plugin depends on the version.
 #pragma once
 
 #include <dnnl.hpp>
@@ -15,26 +14,26 @@ namespace epiphyte::cpu {
 using MemoryDesc = dnnl::memory::desc;
 using PrimitiveAttr = dnnl::primitive_attr;
 
-// oneDNN ends the process when it gets no memory for one of its objects: it writes to where they would be. Called
-// before a primitive and what belongs to it are made (attributes, descriptors, memories, a stream), this throws
-// std::bad_alloc instead, unless there is room for more than all of that takes. It asks the system, so it is called
-// where something is made, and never by what a run repeats; UserScratchpad does, with which each primitive begins.
+// Throws std::bad_alloc unless there is ample memory for a primitive and its objects (attributes, descriptors,
+// memories, a stream). Call it before they are made: oneDNN writes to a null pointer and ends the process when an
+// allocation fails. It is a system call, so use it only where objects are made, never in a repeated run.
+// UserScratchpad, the first step of each primitive, calls it.
 void EnsureMemory();
-// For what was caught from oneDNN: std::bad_alloc when it had no memory. What is left means that it has no
-// implementation.
+// Call it on an error caught from oneDNN. Throws std::bad_alloc when oneDNN had no memory. Otherwise the error means
+// that oneDNN has no implementation.
 void ThrowIfNoMemory(const dnnl::error& error);
 
-// The engine of this process; lives forever, because primitives of plans that are never released point to it.
+// The engine of this process. It is never destroyed, because primitives of plans that are never released point to it.
 dnnl::engine& CpuEngine();
-// Makes the static objects that oneDNN makes with its first primitive, its cache above all. Called when the plugin is
-// made, so that exit() destroys them only when the last call is over (kit::ProcessEnd).
+// Makes the static objects that oneDNN makes with its first primitive, mainly its cache. Called when the plugin is
+// made, so that exit() destroys them only after the last call (kit::ProcessEnd).
 void MakeOneDnnObjects();
 
-// "2.6.3 52b5f107…": what a packed layout depends on.
+// Version on which packed layouts depend: "2.6.3 52b5f107…".
 std::string OneDnnVersion();
-// "avx512_core_bf16" or the like: what oneDNN generates code for here.
+// Target of oneDNN's code generator on this machine, such as "avx512_core_bf16".
 std::string EffectiveIsa();
-// Products of bfloat16 take half the time of those of floats.
+// True when bfloat16 multiplications are twice as fast as float ones.
 bool HasBfloat16Products();
 
 void AppendEltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm, float alpha, float beta);
@@ -53,7 +52,7 @@ inline dnnl::memory::data_type DataType(ElementType type) {
   }
 }
 
-// Row-major, with strides of its own, and in the layout that oneDNN likes best.
+// Descriptors: row-major, with given strides, and with a layout chosen by oneDNN.
 MemoryDesc PlainDesc(ElementType type, std::span<const int64_t> dims);
 MemoryDesc StridedDesc(ElementType type, const dnnl::memory::dims& dims, const dnnl::memory::dims& strides);
 MemoryDesc AnyDesc(ElementType type, std::span<const int64_t> dims);
@@ -61,19 +60,19 @@ MemoryDesc AnyDesc(ElementType type, std::span<const int64_t> dims);
 dnnl::memory::dims DimsOf(const MemoryDesc& desc);
 dnnl::memory::data_type TypeOf(const MemoryDesc& desc);
 
-// What a blocked descriptor says.
+// Contents of a blocked descriptor.
 struct BlockedDesc {
   std::vector<int64_t> dims, padded, strides, block_sizes, block_dims;
   bool blocked = false;
-  bool extra = false;  // compensation data and the like: not described here
+  bool extra = false;  // the descriptor has more, such as compensation data
 };
 BlockedDesc Describe(const MemoryDesc& desc);
-// The other way round, for one without `extra`. The lists have the lengths and values that a descriptor can have, and
-// strides that keep elements apart. Nullopt when this oneDNN has no such layout.
+// Inverse of Describe, for a descriptor without `extra`. The lists must have valid lengths and values, and strides
+// without overlapping elements. Nullopt when this oneDNN version lacks the layout.
 std::optional<MemoryDesc> MakeDesc(const BlockedDesc& blocked, ElementType type);
 
-// Primitive descriptors. Each throws dnnl::error when oneDNN has no implementation, std::bad_alloc when there is no
-// memory.
+// Primitive descriptors. Each function throws dnnl::error when oneDNN has no implementation, and std::bad_alloc when
+// memory is short.
 struct ConvolutionArgs {
   dnnl::algorithm algorithm = dnnl::algorithm::convolution_direct;
   MemoryDesc src, weights, bias, dst;  // bias: zero descriptor for none
@@ -95,8 +94,8 @@ dnnl::pooling_forward::primitive_desc PoolingDesc(dnnl::algorithm algorithm, con
 dnnl::lrn_forward::primitive_desc LrnDesc(const MemoryDesc& src, int64_t size, float alpha, float beta, float k,
                                           const PrimitiveAttr& attr);
 
-// The scratchpad is the caller's, so that primitives are stateless and memory is shared in a frame. Throws
-// std::bad_alloc when there is no room for a primitive that is made with it.
+// Attributes with a scratchpad owned by the caller: primitives are stateless, and a frame shares the memory. Throws
+// std::bad_alloc when there is no memory for a primitive with these attributes.
 PrimitiveAttr UserScratchpad();
 
 }  // namespace epiphyte::cpu

@@ -9,7 +9,7 @@ void ConvolutionCall::SetOperands(const MemoryDesc& x, const MemoryDesc& weights
   x_desc_ = x;
   w_desc_ = weights;
   y_desc_ = y;
-  // Of bfloat16, for a tensor of floats: no order that anybody else could read it by.
+  // A bfloat16 result for a float tensor has no AxisOrder, so that only kernels for such layouts read it.
   y_layout_ = TypeOf(y) == dnnl::memory::data_type::bf16 ? std::make_shared<const Layout>(Layout{y, std::nullopt})
                                                          : MakeLayout(y);
   plain_ = plain;

@@ -1,5 +1,5 @@
-// ConvolutionCall: a convolution or its transpose for one shape, ready to be run: what its operands look like, the
-// reorder of an input that lies otherwise, and packed weights in another layout when the shape wants that.
+// ConvolutionCall: a convolution or transposed convolution for one shape, ready to run. It holds the layouts of the
+// operands, the reorder of an input in another layout, and repacked weights when the shape wants another layout.
 //
 //   const auto pd = ChooseDesc(packed, any_weights, [&](const MemoryDesc& weights) { return Describe(weights); });
 //   call.Reset<dnnl::convolution_forward>(pd, x_desc, plain_weights, packed, has_bias);
@@ -18,15 +18,15 @@ namespace epiphyte::cpu {
 
 inline dnnl::memory::dims ToDnnl(std::span<const int64_t> dims) { return {dims.begin(), dims.end()}; }
 
-// A dimension for which a layout is chosen: the declared one, or a typical one when that isn't known or, since a
-// declared shape may say anything, is beyond every image.
+// Dimension for which a layout is chosen: the declared one, or a typical one. The typical one is used when the declared
+// one is unknown, or larger than that of any image, because a declared shape may be anything.
 inline int64_t SizeToPlanFor(int64_t declared, int64_t typical) {
   constexpr int64_t kMost = int64_t{1} << 16;
   return declared > 0 && declared <= kMost ? declared : typical;
 }
 
-// What the shape likes best, or what takes the weights as they are packed unless only that one is a fallback.
-// `describe(weights)` throws dnnl::error when oneDNN has nothing.
+// Returns the descriptor for the weights as packed. If that is missing, or alone is oneDNN's reference implementation,
+// it returns the best one for the shape. `describe(weights)` throws dnnl::error when oneDNN has no implementation.
 template <typename Describe>
 auto ChooseDesc(const PackedWeights& packed, const MemoryDesc& any_weights, Describe&& describe) {
   auto best = describe(any_weights);
@@ -42,7 +42,7 @@ auto ChooseDesc(const PackedWeights& packed, const MemoryDesc& any_weights, Desc
 
 class ConvolutionCall {
  public:
-  // Drops what was there. `x`: how the input lies; `plain`: how weights lie that aren't packed.
+  // Replaces the previous call. `x`: layout of the input; `plain`: layout of weights that are not packed.
   template <typename Primitive>
   void Reset(const typename Primitive::primitive_desc& pd, const MemoryDesc& x, const MemoryDesc& plain,
              const PackedWeights& packed, bool bias) {
@@ -58,7 +58,8 @@ class ConvolutionCall {
   const MemoryDesc& y_desc() const { return y_desc_; }
   const std::shared_ptr<const Layout>& y_layout() const { return y_layout_; }
 
-  // `weights`: as `plain` of Reset; not looked at when they are packed. `bias`: null when Reset was told so.
+  // `weights`: in the layout `plain` of Reset; ignored when the weights are packed. `bias`: null for Reset without
+  // bias.
   void Run(OpContext& context, const void* x, const void* weights, const void* bias, void* y);
 
  private:
@@ -68,9 +69,9 @@ class ConvolutionCall {
   MemoryDesc x_desc_, w_desc_, y_desc_, plain_;
   std::shared_ptr<const Layout> y_layout_;
   PackedWeights packed_;
-  std::shared_ptr<void> repacked_;  // holds packed_'s data when the shape wants another layout than the kernel's
+  std::shared_ptr<void> repacked_;  // owns packed_'s data when the shape wants another layout than the kernel
   bool reorder_x_ = false;
-  std::optional<AxisOrder> given_order_, x_order_;  // of an input of floats that is reordered
+  std::optional<AxisOrder> given_order_, x_order_;  // for a float input that is reordered
   Dims x_dims_;
   PrimitiveCall call_, x_call_;
   ReorderCall w_call_;

@@ -12,7 +12,7 @@
 namespace epiphyte::cpu {
 namespace {
 
-// Bits of magnitudes are in the order of the magnitudes, and those of NaN behind all.
+// The bits of magnitudes have the order of the magnitudes; NaN is above all of them.
 uint32_t MagnitudeBits(const float* x, int64_t n) {
   const simd::Range range = simd::RangeWithZero(x, n);
   return std::bit_cast<uint32_t>(std::fabs(std::fabs(range.low) > std::fabs(range.high) ? range.low : range.high));
@@ -73,7 +73,7 @@ FiniteSums::FiniteSums(OpContext& context, const PackedWeights& weights, int64_t
 
 float FiniteSums::Limit(OpContext& context, const Numbers& factors, const Numbers& bias,
                         const Numbers& residual) const {
-  // Long sums are rounded often, and products in bfloat16 before, but by less than this.
+  // Upper bound for the rounding errors of long sums and of bfloat16 GEMMs.
   constexpr double kRounding = 1 + 0x1p-4, kMost = std::numeric_limits<float>::max() / 4;
   const auto largest = [&](const Numbers& numbers) { return static_cast<double>(LargestMagnitude(context, numbers)); };
   const double limit = (most_ * largest(factors) + largest(bias) + largest(residual)) * kRounding;

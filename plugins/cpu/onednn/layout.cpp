@@ -13,7 +13,7 @@ bool IsRowMajor(const MemoryDesc& desc) {
   const BlockedDesc d = Describe(desc);
   if (!d.blocked || d.extra || d.dims != d.padded) return false;
   if (d.block_sizes.size() == 1 && d.block_dims[0] == 1) {
-    // Blocks of channels, and nothing else in a plane: the channels lie in their order.
+    // Blocked channels without any spatial extent: the channels are in their natural order.
     for (size_t i = 2; i < d.dims.size(); ++i)
       if (d.dims[i] != 1) return false;
     return d.strides[1] == d.block_sizes[0] && (d.dims[0] == 1 || d.strides[0] == d.dims[1]);
@@ -89,7 +89,7 @@ bool ParseDesc(std::string_view text, ElementType type, std::span<const int64_t>
       !std::equal(d.dims.begin(), d.dims.end(), dims.begin()))
     return false;
 
-  // The last element must lie inside the bytes. Everything is bounded before it is multiplied.
+  // The last element must lie inside the bytes. Each factor is bounded before the multiplication.
   constexpr int64_t kMost = int64_t{1} << 40;
   std::array<int64_t, DNNL_MAX_NDIMS> block;
   block.fill(1);

@@ -1,4 +1,4 @@
-// Layout: a tensor's memory as oneDNN describes it, when that isn't row-major.
+// Layout: oneDNN's description of a tensor's memory that is not row-major.
 #pragma once
 
 #include <memory>
@@ -15,23 +15,24 @@ struct Layout {
   std::optional<AxisOrder> order;  // of `desc`
 };
 
-// Null when `desc` is row-major without padding.
+// Returns null when `desc` is row-major without padding.
 std::shared_ptr<const Layout> MakeLayout(const dnnl::memory::desc& desc);
-// As above. `order` holds `dims`, of which none is 0.
+// Makes a layout from an order. `order` must hold `dims`, and no dimension is 0. Null for row-major.
 std::shared_ptr<const Layout> MakeLayout(const AxisOrder& order, ElementType type, std::span<const int64_t> dims);
-// Nullopt when memory holds more than the elements, or in a way that AxisOrder can't say.
+// Nullopt when the memory has padding, or an order that AxisOrder can't express.
 std::optional<AxisOrder> OrderOf(const Tensor& tensor);
 
-// A descriptor as text for a context, and back. "" for one that can't be read back. Text from a file is hostile: Parse
-// returns false unless it describes a tensor of exactly `dims` and `type` whose memory fits into `bytes`.
+// Convert a descriptor to text for a context, and back. The text is "" for a descriptor that can't be read back. Text
+// from a file is untrusted: ParseDesc returns false unless it describes a tensor of exactly `dims` and `type` with
+// memory of at most `bytes`.
 std::string DescToText(const MemoryDesc& desc);
 bool ParseDesc(std::string_view text, ElementType type, std::span<const int64_t> dims, uint64_t bytes,
                MemoryDesc* desc);
 
-// Copies a tensor in any layout into row-major memory, once.
+// Copies a tensor in any layout to row-major memory, once.
 void ReorderToRowMajor(const Tensor& from, void* to);
 
-// Copies between two descriptions of the same logical tensor, once: what does it again and again has a ReorderCall.
+// Copies between two layouts of the same logical tensor, once. Use ReorderCall for repeated copies.
 void Reorder(const dnnl::memory::desc& from_desc, const void* from, const dnnl::memory::desc& to_desc, void* to);
 
 }  // namespace epiphyte::cpu

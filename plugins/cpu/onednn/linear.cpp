@@ -11,8 +11,8 @@
 namespace epiphyte::cpu {
 namespace {
 
-// A layout is chosen for no more rows than this: a declared shape may say any number, and oneDNN divides by what it
-// makes of numbers beyond 32 bits.
+// Upper bound for the rows of the typical shape: a declared shape may have any number, and oneDNN divides by values
+// that it derives from numbers beyond 32 bits.
 constexpr int64_t kMostTypicalRows = int64_t{1} << 20;
 
 }  // namespace
@@ -30,7 +30,7 @@ Linear::Linear(const KernelInit& init, Options options) : options_(std::move(opt
   typical.n = n;
   try {
     const int64_t dims[] = {k, n};
-    // A single row, as generating language has, takes what memory gives, and panels of floats are read fastest.
+    // A single row, as in text generation, is limited by memory bandwidth, and panels of floats are read fastest.
     const bool in_bfloat16 = typical.rows > 1 && MayMultiplyBfloat16(init, options_.b_input, options_.key);
     constexpr int64_t kFewestSplitRows = 8;
     std::optional<MemoryDesc> split;
@@ -115,10 +115,11 @@ void Linear::Prepare(OpContext& context, State& state, const Operands& o, int re
   Reset(state.call, pd, o, o.n, residual);
 }
 
-// False when all columns become floats at once: they are, they are few, or oneDNN has nothing for a part of them.
+// Returns false when all columns are widened at once: they are floats already, they are few, or oneDNN has no
+// implementation for a part of them.
 bool Linear::PrepareColumns(OpContext& context, State& state, const Operands& o, int residual) const {
   if (!panels_ || packed_.type == EP_TYPE_FLOAT) return false;
-  // Panels for each thread that stay in its own cache.
+  // Panels per thread, such that they stay in the core's own cache.
   constexpr int64_t kCachedFloats = int64_t{1} << 18;
   const int64_t panels = int64_t{context.thread_count()} * std::max<int64_t>(1, kCachedFloats / panels_->stride);
   const int64_t columns = panels * panels_->width;
@@ -193,7 +194,7 @@ bool Linear::RunVector(OpContext& context, const Operands& o) const {
     RowTimesMatrix(context, row, options_.transpose_b, false, options_.activation);
     return true;
   }
-  // Turned round, a matrix times a column is a row times a matrix, too.
+  // Transposed, a matrix times a column is also a row times a matrix.
   if (o.n != 1) return false;
   row.a = floats(o.b);
   row.b = o.a;
@@ -221,7 +222,7 @@ bool Linear::RunSplit(OpContext& context, const Operands& o) const {
 
 bool Linear::SumsAreFinite(OpContext& context, State& state, const Operands& o) const {
   if (!packed_) return false;
-  // What a rehearsal reads is not there yet.
+  // The operands of a warm-up are not computed yet.
   if (WarmUpScope::IsActive()) return true;
   if (!state.finite_sums) state.finite_sums.emplace(context, packed_, o.k);
   const auto numbers = [](const void* data, int64_t count) { return Numbers{data, count, EP_TYPE_FLOAT}; };

@@ -1,5 +1,5 @@
-// Linear: rows of A times a matrix B, plus bias, plus residual, then an activation. The heart of MatMul and Gemm when B
-// has two dimensions. A constant B is packed once; another number of rows uses the same packed data.
+// Linear: activation(A B + bias + residual) for a matrix B. It implements MatMul and Gemm for a B of two dimensions. A
+// constant B is packed once; the packed data serves any number of rows.
 #pragma once
 
 #include <optional>
@@ -19,13 +19,13 @@ class Linear {
     bool transpose_b = false;  // B is [N, K]
     int64_t typical_rows = 128;
     Activation activation;
-    bool bfloat16 = false;  // allowed where there is no packed B
-    // B as a part of a larger constant: k x n elements from `offset`, packed under `key`.
+    bool bfloat16 = false;  // bfloat16 is allowed when B is not packed
+    // B as part of a larger constant: k x n elements from `offset` on, packed under `key`.
     int64_t k = 0, n = 0, offset = 0;
     std::string key = "b";
     bool last_part = true;
   };
-  // Per frame.
+  // State in a frame.
   struct State {
     int64_t rows = -1, k = -1, n = -1;
     bool bias = false, transposed_a = false;
@@ -34,19 +34,19 @@ class Linear {
     std::shared_ptr<void> repacked;
     MemoryDesc repacked_desc;
     bool use_repacked = false;
-    // Packed weights of 16 bits become floats some columns at a time, which the cache holds until they are used: `call`
-    // is for these, `last_call` for what is left at the end. 0: for all columns at once.
+    // Number of columns for which 16-bit packed weights are widened to floats at a time, so that the floats stay in the
+    // cache until use. `call` is for these columns, `last_call` for the remaining ones. 0: all columns at once.
     int64_t columns = 0;
     PrimitiveCall last_call;
-    // Set for packed weights. The calls leave the activation to our loops unless all sums are finite.
+    // Set for packed weights. Unless all sums are finite, our loops apply the activation instead of the calls.
     std::optional<FiniteSums> finite_sums;
     bool activates = false;
   };
-  // What one run gives. A: [rows, k], or [k, rows] when `transposed_a`. Bias: n values or null.
+  // Operands of one run. A: [rows, k], or [k, rows] when `transposed_a`. Bias: n values or null.
   struct Operands {
     const void* a = nullptr;
     bool transposed_a = false;
-    const void* b = nullptr;  // unless packed
+    const void* b = nullptr;  // null when B is packed
     const void* bias = nullptr;
     const void* residual = nullptr;  // like the output; may be the output itself
     void* y = nullptr;
@@ -56,11 +56,11 @@ class Linear {
   Linear(const KernelInit& init, Options options);
 
   bool packed() const { return static_cast<bool>(packed_); }
-  const Dims& b_dims() const { return b_dims_; }  // of the packed B, as in the model
+  const Dims& b_dims() const { return b_dims_; }  // dimensions of the packed B in the model
   void Run(OpContext& context, State& state, const Operands& operands) const;
 
  private:
-  // `columns` of the result, of which each row is operands.n long.
+  // Describes `columns` columns of the result. Rows of the result have a stride of operands.n.
   dnnl::matmul::primitive_desc MakeDesc(const Operands& operands, int64_t columns, const MemoryDesc& b, int residual,
                                         bool activation) const;
   MemoryDesc PlainB(int64_t k, int64_t n) const;
@@ -68,18 +68,18 @@ class Linear {
   bool PrepareColumns(OpContext& context, State& state, const Operands& operands, int residual) const;
   void Reset(PrimitiveCall& call, const dnnl::matmul::primitive_desc& pd, const Operands& operands, int64_t columns,
              int residual) const;
-  bool RunVector(OpContext& context, const Operands& operands) const;  // false: neither side is a vector
-  bool RunSplit(OpContext& context, const Operands& operands) const;   // false: not all numbers are finite
+  bool RunVector(OpContext& context, const Operands& operands) const;  // false: no operand is a vector
+  bool RunSplit(OpContext& context, const Operands& operands) const;   // false: a number is not finite
   bool SumsAreFinite(OpContext& context, State& state, const Operands& operands) const;
-  static const void* RoundToBfloat16(OpContext& context, const Operands& operands);  // A, in scratch memory
+  static const void* RoundToBfloat16(OpContext& context, const Operands& operands);  // A in scratch memory
   void RunColumns(OpContext& context, State& state, const Operands& operands, int residual) const;
   void RunCall(OpContext& context, State& state, const Operands& operands, int residual) const;
 
   Options options_;
   Dims b_dims_;
   PackedWeights packed_;
-  bool split_ = false;            // packed_ is for products by AMX
-  std::optional<Panels> panels_;  // how packed_ lies, when rows can be multiplied without oneDNN
+  bool split_ = false;            // packed_ is for AMX GEMMs
+  std::optional<Panels> panels_;  // panels of packed_; set when rows can be multiplied without oneDNN
 };
 
 }  // namespace epiphyte::cpu

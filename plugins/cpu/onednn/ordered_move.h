@@ -1,4 +1,4 @@
-// StridedMove between tensors that lie in memory in any two orders (see axis_order.h), or parts of them.
+// StridedMove between tensors in any two memory orders (see axis_order.h), or between parts of them.
 //
 //     MoveOrdered(context, part_dims, x.as<float>() + OffsetOf(from, 1, 16), from, y.as<float>(), to);
 #pragma once
@@ -12,16 +12,16 @@
 
 namespace epiphyte::cpu {
 
-// Where index `at` of an axis begins; with blocks, axis 1 must be cut between them.
+// Offset of index `at` of an axis. With blocks, `at` must be a multiple of the block size for axis 1.
 inline int64_t OffsetOf(const OrderStrides& strides, size_t axis, int64_t at) {
   return (axis == 1 ? at / strides.block : at) * strides.axes[axis];
 }
-// Whether MoveOrdered can: blocks of two sizes don't go into each other.
+// True when MoveOrdered supports the pair: two different block sizes do not fit.
 inline bool Fit(const OrderStrides& a, const OrderStrides& b) {
   return a.block == 1 || b.block == 1 || a.block == b.block;
 }
 
-// As WithUnit, for types of what may lie in another order than row-major: of one, two or four bytes.
+// Like WithUnit, for the types that may have an order other than row-major: one, two or four bytes.
 template <typename Body>
 void WithOrderedUnit(ElementType type, Body&& body) {
   switch (UnitBytes(type)) {
@@ -32,7 +32,7 @@ void WithOrderedUnit(ElementType type, Body&& body) {
   }
 }
 
-// Strides of the source may be negative. With blocks on a side, dims[1] is a multiple of them.
+// Source strides may be negative. With blocks on one side, dims[1] is a multiple of the block size.
 template <typename T>
 void MoveOrdered(OpContext& context, const Dims& dims, const T* from, const OrderStrides& from_strides, T* to,
                  const OrderStrides& to_strides) {
@@ -47,7 +47,7 @@ void MoveOrdered(OpContext& context, const Dims& dims, const T* from, const Orde
     sizes[1] /= block;
     sizes.push_back(block);
   }
-  // Outermost first, as the target has them: what is contiguous there is written as it lies.
+  // Loops follow the target's order from the outermost dimension, so contiguous target memory is written in order.
   std::array<size_t, AxisOrder::kMostAxes + 1> order;
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.begin() + sizes.size(),
@@ -61,8 +61,8 @@ void MoveOrdered(OpContext& context, const Dims& dims, const T* from, const Orde
   StridedMove(context, sorted_sizes, from, sorted_source, to, sorted_target);
 }
 
-// A whole tensor from one order to another, of which oneDNN's reorder takes several times as long. False where one of
-// them isn't known, or MoveOrdered can't.
+// Copies a whole tensor from one order to another, several times as fast as oneDNN's reorder. Returns false when an
+// order is unknown or MoveOrdered does not support the pair.
 template <typename T>
 bool CopyOrdered(OpContext& context, const Dims& dims, const std::optional<AxisOrder>& from_order, const T* from,
                  const std::optional<AxisOrder>& to_order, T* to) {

@@ -16,7 +16,7 @@ std::optional<size_t> LeadingInput(OpContext& context, size_t count) {
       lead = i;
   }
   if (!lead) return std::nullopt;
-  // Every other shape must lie inside this one.
+  // All other shapes must broadcast to this one.
   const Dims& full = context.AnyLayoutInput(*lead).dims;
   for (size_t i = 0; i < count; ++i) {
     const Dims& dims = context.AnyLayoutInput(i).dims;

@@ -1,4 +1,4 @@
-// Operands of an element-wise operator when the result lies in memory in another order than row-major.
+// Operands of an element-wise operator with a result that is not row-major.
 #pragma once
 
 #include <optional>
@@ -8,16 +8,16 @@
 
 namespace epiphyte::cpu {
 
-// The input, among the first `count` ones, whose order and dimensions the result of broadcasting all of them can take:
-// it is float, not row-major, and has the full shape. Nullopt when there is none.
+// Among the first `count` inputs, finds one that can give the broadcast result its order and dimensions: it is float,
+// not row-major, and has the full shape. Nullopt when there is none.
 std::optional<size_t> LeadingInput(OpContext& context, size_t count);
 
 struct OrderedOperand {
   const float* data = nullptr;
-  Dims dims;  // as memory has them, broadcast to the order's rank
+  Dims dims;  // in memory order, broadcast to the order's rank
 };
-// Float input j for a result in that order: as it lies where it can be, else a copy in scratch memory. Nullopt when its
-// dimensions don't fit the order.
+// Float input j for a result in that order: in place where possible, otherwise a copy in scratch memory. Nullopt when
+// its dimensions do not fit the order.
 std::optional<OrderedOperand> OperandInOrder(OpContext& context, size_t j, const AxisOrder& order);
 
 }  // namespace epiphyte::cpu

@@ -8,17 +8,16 @@
 namespace epiphyte::cpu {
 namespace {
 
-// How many taps lie side by side in every window: those of the last axis where nothing is between them or outside.
+// Number of taps that are contiguous in every window: those of the last axis, without dilation and padding there.
 int64_t TapsOfRun(const kit::ConvolutionShape& shape) {
   const kit::Window& window = shape.window;
   const size_t last = shape.spatial() - 1;
-  return window.dilations[last] == 1 && window.pads_begin[last] == 0 && window.pads_end[last] == 0
-             ? window.kernel[last]
-             : 1;
+  return window.dilations[last] == 1 && window.pads_begin[last] == 0 && window.pads_end[last] == 0 ? window.kernel[last]
+                                                                                                   : 1;
 }
 
 bool HasFewWindows(const kit::ConvolutionShape& shape) {
-  // Of more, a table of where they lie is no longer small beside the work.
+  // Limits for which the table of run positions stays small compared to the work.
   constexpr int64_t kMostRuns = 128;
   const int64_t rows = shape.x[0] * shape.positions();
   return rows > 0 && rows <= kMostPanelRows && shape.taps() / TapsOfRun(shape) <= kMostRuns;

@@ -1,6 +1,6 @@
-// Convolutions of one group as products with packed panels (row_product.h): oneDNN's weights for images with channels
-// last are such, of as many rows as there are taps and channels. A row on the left is a window, which isn't copied:
-// where its taps lie is worked out once for a shape.
+// Convolutions of one group as GEMMs with packed panels (row_product.h). oneDNN's weights for channels-last images are
+// such panels, with a row for each tap and channel. A row of the left operand is a window, which is not copied: the
+// positions of its taps are computed once for a shape.
 //
 //     const std::optional<Panels> panels = WindowPanelsOf(packed.desc);
 //     state.window = PanelWindow::Of(shape);                                    // once for each shape
@@ -15,28 +15,28 @@
 
 namespace epiphyte::cpu {
 
-// Nullopt when the layout of weights [M, C, k…] is no such one.
+// Nullopt unless weights [M, C, k…] have a layout of panels.
 std::optional<Panels> WindowPanelsOf(const MemoryDesc& desc);
 
-// Whether enough numbers of a window lie side by side, with channels last, for products to be worth it.
+// True when a channels-last window has long enough contiguous runs for a GEMM to pay.
 bool HasLongRuns(const kit::ConvolutionShape& shape);
 
-// Panels as wide as they are multiplied fastest, in place of weights for convolutions of that shape; nullopt where
-// `desc` is what they shall stay.
+// Returns panels of the fastest width, to replace the weights of convolutions with that shape; nullopt when the weights
+// keep the layout `desc`.
 std::optional<MemoryDesc> WidePanels(const MemoryDesc& desc, const kit::ConvolutionShape& shape);
 
 class PanelWindow {
  public:
-  // Nullopt for more windows than kMostPanelRows, or for large ones.
+  // Nullopt for more than kMostPanelRows windows, and for large windows.
   static std::optional<PanelWindow> Of(const kit::ConvolutionShape& shape);
 
-  // y = activation(x * W + bias + sum), where `a` is the images, `b` panels of floats, and the residual lies as y.
+  // y = activation(x * W + bias + sum). `a`: the images; `b`: panels of floats; the residual has the layout of y.
   void Run(OpContext& context, const Panels& panels, const RowOperands& operands, const Activation& activation) const;
 
  private:
   int64_t rows_ = 0, runs_ = 0, run_ = 0, filters_ = 0;
-  std::vector<int64_t> places_;  // by run and row: where its numbers begin; -1: in the padding
-  std::vector<float> zeros_;     // as many as a run has; none without padding
+  std::vector<int64_t> places_;  // by run and row: offset of the run's numbers; -1: padding
+  std::vector<float> zeros_;     // as long as a run; empty without padding
 };
 
 }  // namespace epiphyte::cpu

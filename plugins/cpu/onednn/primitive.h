@@ -1,4 +1,4 @@
-// PrimitiveCall: a oneDNN primitive with its arguments, ready to be run again and again with other pointers.
+// PrimitiveCall: a oneDNN primitive with its arguments, ready to run repeatedly with other pointers.
 #pragma once
 
 #include <new>
@@ -12,7 +12,7 @@
 
 namespace epiphyte::cpu {
 
-// oneDNN's fallback, many times slower than the others.
+// True for oneDNN's reference implementation, which is many times slower than the others.
 template <typename PrimitiveDesc>
 bool IsReference(const PrimitiveDesc& pd) {
   return std::string_view(pd.impl_info_str()).find("ref") != std::string_view::npos;
@@ -20,8 +20,8 @@ bool IsReference(const PrimitiveDesc& pd) {
 
 class PrimitiveCall {
  public:
-  // Drops what was there. `scratchpad` is of a primitive descriptor made with UserScratchpad(), which has found room
-  // for what is made here too.
+  // Replaces the previous primitive. `scratchpad` comes from a primitive descriptor made with UserScratchpad(), which
+  // has also checked the memory for the objects made here.
   void Reset(dnnl::primitive primitive, const MemoryDesc& scratchpad) {
     if (!stream_) stream_ = dnnl::stream(CpuEngine());
     primitive_ = std::move(primitive);
@@ -46,7 +46,7 @@ class PrimitiveCall {
     if (scratchpad_bytes_ != 0) Set(DNNL_ARG_SCRATCHPAD, context.Scratch(scratchpad_bytes_));
     Execute();
   }
-  // With scratch memory of its own: for a primitive that one kernel runs many times in a row.
+  // Runs with its own scratch memory: for a primitive that a kernel runs many times in a row.
   void RunAlone() {
     if (scratchpad_.size() < scratchpad_bytes_) scratchpad_.resize(scratchpad_bytes_);
     if (scratchpad_bytes_ != 0) Set(DNNL_ARG_SCRATCHPAD, scratchpad_.data());
@@ -70,7 +70,7 @@ class PrimitiveCall {
   dnnl::stream stream_;
   dnnl::primitive primitive_;
   bool independent_ = false;
-  bool alone_ = false;  // on one thread, as it was made
+  bool alone_ = false;  // runs on one thread, as when it was made
   std::vector<dnnl::memory> memories_;
   std::vector<dnnl_exec_arg_t> args_;
   std::vector<int> slots_;

@@ -1,5 +1,5 @@
-// ReorderCall: a copy between two descriptions of the same logical tensor, ready to be made again. What oneDNN makes
-// for it is kept until the descriptions change.
+// ReorderCall: a repeatable copy between two layouts of the same logical tensor. It keeps oneDNN's primitive until the
+// layouts change.
 //
 //   ReorderCall call;
 //   call.Run(x.layout->desc, x.data, PlainDesc(x.type, x.dims), copy);

@@ -15,8 +15,8 @@ namespace {
 
 constexpr int64_t kMostWidth = 64;
 
-// How many rows a share of a product with panels has. The rows of A that are multiplied by all panels stay in the
-// second-level cache. Threads that can't share few panels evenly share rows, and then each reads the panels.
+// Number of rows per task in a GEMM with panels. The rows of A that all panels multiply stay in the L2 cache. Threads
+// that can't divide few panels evenly divide the rows; then each thread reads the panels.
 int64_t RowsOfShare(int64_t rows, int64_t k, int64_t panels, int64_t width, int64_t threads, bool large) {
   constexpr int64_t kCachedFloats = int64_t{1} << 17, kFewestCached = 128, kFewestRows = 24, kMostCuts = 8;
   const int64_t unit = width == 64 ? 6 : width == 48 ? 8 : 12;  // rows that are multiplied at a time
@@ -28,7 +28,7 @@ int64_t RowsOfShare(int64_t rows, int64_t k, int64_t panels, int64_t width, int6
   double best_use = 0;
   for (int64_t parts = fewest; parts < fewest + kMostCuts && (parts == fewest || cut(parts) >= kFewestRows); ++parts) {
     const int64_t shares = (rows + cut(parts) - 1) / cut(parts) * panels;
-    // Of the time that all threads have until the last one is done.
+    // Used fraction of the threads' time until the last task ends.
     const double use = static_cast<double>(rows * panels) /
                        static_cast<double>((shares + threads - 1) / threads * threads * cut(parts));
     if (use <= best_use) continue;
@@ -47,7 +47,7 @@ std::optional<Panels> PanelsOf(const MemoryDesc& desc) {
       d.block_sizes.size() != 2 || d.block_dims[0] != 0 || d.block_dims[1] != 1)
     return std::nullopt;
   const int64_t rows = d.block_sizes[0], width = d.block_sizes[1];
-  // Blocks of rows must follow each other, so that a panel is one piece.
+  // Blocks of rows must be adjacent, so that a panel is contiguous.
   if (!simd::IsPanelWidth(width) || d.strides[0] != rows * width || d.strides[1] < d.padded[0] * width)
     return std::nullopt;
   return Panels{width, d.strides[1]};
@@ -80,7 +80,7 @@ void RowsTimesPanels(OpContext& context, const Panels& panels, const RowOperands
                      const Activation& activation, const WindowRows* windows) {
   if (WarmUpScope::IsActive()) return;
   constexpr int64_t kShareWork = 1 << 18, kLargeWeights = int64_t{1} << 18;
-  // Panels whose results get their activation while a cache has them.
+  // Panels per group; the activation is applied to a group while its results are in a cache.
   constexpr int64_t kGroupFloats = 1 << 16;
   const int64_t count = (o.n + panels.width - 1) / panels.width;
   const int64_t sums = std::max<int64_t>(1, o.k * (windows == nullptr ? 1 : windows->taps));
@@ -135,7 +135,7 @@ void RowsTimesPanels(OpContext& context, const Panels& panels, const RowOperands
 
 void RowTimesMatrix(OpContext& context, const RowOperands& o, bool transposed, bool one_bias,
                     const Activation& activation) {
-  // The residual may lie where the result goes.
+  // The residual may be in the memory of the result.
   float* const sums =
       o.residual == nullptr ? o.y : static_cast<float*>(context.Scratch(static_cast<uint64_t>(o.n) * sizeof(float)));
   MultiplyBlocked<float>(context, 1, [&](int64_t) {

@@ -1,6 +1,6 @@
-// Rows times a matrix that oneDNN packed, and a single row times one that lies as it came. oneDNN's kernels read
-// weights when they need them, and wait: of memory, the limit of a language model that makes one token after the other,
-// they leave much unused, and of the arithmetic a fifth. Nor is anything made for the number of rows before it's known.
+// Rows times a matrix packed by oneDNN, and a single row times an unpacked matrix. oneDNN's kernels load weights only
+// when they need them, and stall. They leave much of the memory bandwidth unused, which limits a language model that
+// generates token by token, and a fifth of the arithmetic. These loops also need no primitive per number of rows.
 #pragma once
 
 #include <optional>
@@ -9,12 +9,12 @@
 
 namespace epiphyte::cpu {
 
-// A matrix [k, n] of floats in panels of columns, each panel row by row.
+// A matrix [k, n] of floats in panels of columns; each panel is stored row by row.
 struct Panels {
-  int64_t width = 0;   // columns of a panel; those behind n are zero
-  int64_t stride = 0;  // floats from panel to panel
+  int64_t width = 0;   // columns of a panel; columns beyond n are zero
+  int64_t stride = 0;  // floats between the starts of two panels
 };
-// Nullopt when the layout is no such one, or of a width that RowTimesPanels lacks.
+// Nullopt when the layout has no panels, or a width that RowTimesPanels does not support.
 std::optional<Panels> PanelsOf(const MemoryDesc& desc);
 
 struct RowOperands {
@@ -26,13 +26,13 @@ struct RowOperands {
   float* y = nullptr;
   int64_t k = 0, n = 0;
 };
-// y = activation(a B + bias + residual), where B is panels.
+// y = activation(a B + bias + residual), with B in panels.
 void RowTimesPanels(OpContext& context, const Panels& panels, const RowOperands& operands,
                     const Activation& activation);
-// Of `rows` of these, one behind the other in `a`, the residual and y; B is floats. For no more than kMostPanelRows:
-// many multiply what a cache holds anyway, and with that oneDNN's kernels are as fast or a little faster.
+// Maximum number of rows in RowsTimesPanels. With many rows, the operands are in a cache anyway, and oneDNN's kernels
+// are as fast or slightly faster.
 inline constexpr int64_t kMostPanelRows = 512;
-// As simd::PanelProduct has them: o.k numbers of each tap, of images that begin at o.a.
+// Rows that are convolution windows, as in simd::PanelProduct: o.k numbers for each tap, from images at o.a.
 struct WindowRows {
   const int64_t* places = nullptr;  // by tap and row
   int64_t taps = 1;
@@ -41,7 +41,7 @@ struct WindowRows {
 void RowsTimesPanels(OpContext& context, const Panels& panels, const RowOperands& operands, int64_t rows,
                      const Activation& activation, const WindowRows* windows = nullptr);
 
-// The same where B is floats [k, n], or [n, k] when `transposed`. `one_bias`: it is one number for all columns.
+// Row times B as floats [k, n], or [n, k] when `transposed`. `one_bias`: the bias is one number for all columns.
 void RowTimesMatrix(OpContext& context, const RowOperands& operands, bool transposed, bool one_bias,
                     const Activation& activation);
 

@@ -1,4 +1,4 @@
-// ScopedSingleThread: runs oneDNN on the calling thread alone, for work that is shorter than waking another thread.
+// ScopedSingleThread: runs oneDNN on the calling thread alone, for work shorter than the wake-up of another thread.
 //
 //   const ScopedSingleThread scope(IsSmallProduct(rows * n, k));
 //   call.Reset(dnnl::matmul(MakeDesc()), …);  // runs on one thread, each time
@@ -10,19 +10,19 @@
 
 namespace epiphyte::cpu {
 
-// A product of `results` sums of `terms` each takes less than the about ten microseconds that waking threads and
-// waiting for them costs: 2^20 operations at a hundred in a nanosecond.
+// True for a GEMM of `results` sums of `terms` terms that takes less than waking and joining threads, about ten
+// microseconds: 2^20 operations at a hundred per nanosecond.
 inline bool IsSmallProduct(int64_t results, int64_t terms) {
   constexpr double kWorthSharing = 1 << 20;
   return 2.0 * static_cast<double>(results) * static_cast<double>(terms) < kWorthSharing;
 }
-// The same of a copy.
+// True for a copy that takes less than that.
 inline bool IsSmallCopy(uint64_t bytes) { return bytes < (uint64_t{1} << 16); }
 
-// During its lifetime, oneDNN calls of this thread use this thread alone. Primitives that are created in it do so, too.
+// While it exists, oneDNN calls of this thread use only this thread. So do primitives created meanwhile, in all runs.
 class ScopedSingleThread {
  public:
-  // Does nothing when `alone` is false.
+  // Has no effect when `alone` is false.
   explicit ScopedSingleThread(bool alone) : alone_(alone), on_before_(on_) {
     if (!alone_) return;
     team_before_ = EpiphyteOmpSetTeam({});
@@ -39,7 +39,8 @@ class ScopedSingleThread {
   static bool IsActive() { return on_; }
 
  private:
-  // Its memory comes with the thread: the C library ends the process when it has none at the first use.
+  // Initial-exec memory comes with the thread. Lazily allocated thread-local memory would end the process when there is
+  // none at the first use.
   [[gnu::tls_model("initial-exec")]] static inline thread_local bool on_ = false;
   const bool alone_;
   const bool on_before_;

@@ -16,7 +16,7 @@ namespace {
 
 int64_t RoundUp(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
-// Both parts of each row on the left; false when a number isn't finite. A rehearsal has no numbers.
+// Splits each row of the left operand into both parts; false when a number is not finite. A warm-up has no numbers yet.
 bool SplitLeft(OpContext& context, const SplitOperands& o, uint16_t* tiles) {
   constexpr int64_t kShare = 1 << 14, kRows = simd::kSplitTileRows;
   const int64_t blocks = WarmUpScope::IsActive() ? 0 : (o.rows + kRows - 1) / kRows;
@@ -29,9 +29,9 @@ bool SplitLeft(OpContext& context, const SplitOperands& o, uint16_t* tiles) {
   return finite.load(std::memory_order_relaxed);
 }
 
-// All of `count` floats from `data` on, which may be at any address, are sums of two finite parts.
+// True when `count` floats from `data` on (at any address) are all sums of two finite parts.
 bool HaveParts(const char* data, int64_t count) {
-  constexpr float kBeyond = 0x1p111f;  // where splitting overflows
+  constexpr float kBeyond = 0x1p111f;  // limit at which splitting overflows
   constexpr int64_t kBlock = 1024;
   float block[kBlock];
   for (int64_t at = 0; at < count; at += kBlock) {
@@ -70,7 +70,7 @@ std::optional<MemoryDesc> SplitMatrixDesc(int64_t k, int64_t n) {
 bool IsSplit(const PackedWeights& packed) { return packed && !packed.has_floats() && HasSplitLayout(packed.desc); }
 
 bool MaySplit(const KernelInit& init, size_t input, std::string_view key, std::span<const int64_t> dims) {
-  // Fewer are soon multiplied, in whatever way.
+  // Smaller weights are fast in any form.
   constexpr int64_t kFewest = 1 << 11;
   const Tensor* constant = init.PeekConstant(input);
   if (constant == nullptr || constant->type != EP_TYPE_FLOAT || Dims(dims).Count() < kFewest || !HasSplitProducts())
@@ -91,12 +91,12 @@ bool MultiplySplit(OpContext& context, const SplitOperands& o) {
   const int64_t threads = std::max<int64_t>(context.thread_count(), 1);
   const int64_t depth = simd::SplitDepth(o.k);
   const int64_t panels = RoundUp(o.n, simd::kSplitPanel) / simd::kSplitPanel;
-  // Both parts of a block of rows stay in the second cache; with fewer rows, taking weights apart takes longest.
+  // Both parts of a block of rows stay in the L2 cache. With few rows, splitting the weights would take longest.
   constexpr int64_t kBlockBytes = 1280 << 10, kFewestRows = 64, kMostRows = 512, kFewRows = 256;
   const int64_t block = o.rows <= kFewRows
                             ? RoundUp(o.rows, kTwoTiles)
                             : std::clamp(kBlockBytes / (depth * 4) / kTwoTiles * kTwoTiles, kFewestRows, kMostRows);
-  // A share is some columns of a block.
+  // A task has some columns of a block.
   const int64_t blocks = (o.rows + block - 1) / block;
   const int64_t splits = blocks >= 2 * threads ? 1 : std::min(panels, (2 * threads + blocks - 1) / blocks);
   const int64_t panels_per_split = (panels + splits - 1) / splits;

@@ -1,6 +1,6 @@
-// Products by parts of bfloat16 with packed weights, whichever form those have (split.h, split_window.h).
+// Split bfloat16 GEMMs with either form of packed weights (split.h, split_window.h).
 //
-//   RunSplitPanels(product, packed, column);   // of the columns from `column` on
+//   RunSplitPanels(product, packed, column);   // columns from `column` on
 #pragma once
 
 #include "plugins/cpu/onednn/weights.h"
@@ -8,7 +8,8 @@
 
 namespace epiphyte::cpu {
 
-// `weights`: parts, or of 16 bits, in panels of product.depth rows. `column`: a multiple of simd::kSplitPanel.
+// `weights`: bfloat16 parts or 16-bit numbers, in panels of product.depth rows. `column`: a multiple of
+// simd::kSplitPanel.
 void RunSplitPanels(const simd::SplitProduct& product, const PackedWeights& weights, int64_t column);
 
 }  // namespace epiphyte::cpu

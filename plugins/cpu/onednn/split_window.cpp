@@ -15,7 +15,7 @@ constexpr int64_t kChunk = simd::kSplitTileColumns;
 
 int64_t RoundUp(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
-// A line of a phase: both parts of its pixels, and zeros beside the image. False when a number isn't finite.
+// Writes one line of a phase: both parts of its pixels, and zeros for padding. False when a number is not finite.
 bool SplitLine(const SplitWindow& w, const SplitWindow::Phase& phase, int64_t line, const float* image, uint16_t* to) {
   const int64_t stride = w.plane() * static_cast<int64_t>(w.phases.size());
   const auto clear = [&](int64_t pixel, int64_t count) {
@@ -132,7 +132,7 @@ const uint16_t* SplitImages(OpContext& context, const SplitWindow& w, const floa
 }
 
 void ConvolveSplit(OpContext& context, const SplitWindow& w, const SplitConvolution& o) {
-  // A share is some columns of a block of rows, of which each thread has as many as the others.
+  // A task has some columns of a block of rows. All threads get equal numbers of blocks.
   constexpr int64_t kTwoTiles = 2 * simd::kSplitTileRows, kMostRows = 512, kShareWork = int64_t{1} << 19;
   const int64_t threads = std::max<int64_t>(context.thread_count(), 1);
   const int64_t depth = static_cast<int64_t>(w.offsets.size()) * kChunk;
@@ -171,7 +171,7 @@ void ConvolveSplit(OpContext& context, const SplitWindow& w, const SplitConvolut
     p.scratch = buffer;
     RunSplitPanels(p, o.weights, column);
     if (!o.activation || relu) return;
-    // While they are in the cache: all numbers of some results, or some of each.
+    // The results are still in the cache: all filters of some pixels, or some filters of each.
     const int64_t results = w.results_before(row + p.rows) - w.results_before(row);
     if (p.columns == w.filters) return ApplyActivation(o.activation, p.y, results * w.filters);
     for (int64_t r = 0; r < results; ++r) ApplyActivation(o.activation, p.y + r * w.filters, p.columns);

@@ -10,13 +10,13 @@
 namespace epiphyte::cpu {
 namespace {
 
-// Set once when oneDNN is bound to a libgomp of the program's.
+// Set once when oneDNN is bound to the program's own libgomp.
 std::atomic<void (*)(int)> set_gomp_threads{nullptr};
 
 }  // namespace
 
 const char* BindOneDnnThreads() {
-  // Making a descriptor asks for the number of threads.
+  // Making a descriptor queries the number of threads.
   const uint64_t before = EpiphyteOmpProbe();
   const int64_t dims[] = {64, 64};
   const MemoryDesc any = AnyDesc(EP_TYPE_FLOAT, dims);
@@ -31,8 +31,8 @@ OneDnnThreads::OneDnnThreads(const kit::Threads& threads)
   if (auto* set = set_gomp_threads.load(std::memory_order_relaxed)) set(static_cast<int>(threads.Count()));
 }
 
-// oneDNN has barriers in products through its own gemm, which may cut a sum among threads, in recurrent networks and in
-// what makes statistics. Its other generated code has none: where it cuts a sum, a second region adds the parts.
+// oneDNN uses barriers in GEMMs by its own gemm code, which may divide a sum among threads, in recurrent networks, and
+// in the computation of statistics. Its other generated code has none: a divided sum is combined in a second region.
 bool MembersAreIndependent(const dnnl::primitive& primitive) {
   switch (primitive.get_kind()) {
     case dnnl::primitive::kind::batch_normalization:

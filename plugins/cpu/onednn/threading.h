@@ -1,5 +1,5 @@
-// Which threads oneDNN uses: the host's, through omp_on_host, or, where the program brought libgomp along, as many of
-// libgomp's as the host would give.
+// Threads for oneDNN: the host's, through omp_on_host. If the program brings its own libgomp, oneDNN uses as many of
+// its threads as the host would provide.
 #pragma once
 
 #include <dnnl.hpp>
@@ -9,11 +9,11 @@
 
 namespace epiphyte::cpu {
 
-// Finds out to which OpenMP oneDNN is bound. Called once, before any OneDnnThreads. Returns a message when it isn't
-// the host's threads.
+// Finds out which OpenMP runtime oneDNN is bound to. Call it once, before any OneDnnThreads. Returns null when oneDNN
+// uses the host's threads, otherwise a message.
 const char* BindOneDnnThreads();
 
-// While it lives, oneDNN calls of this thread use `threads`.
+// While it exists, oneDNN calls of this thread use `threads`.
 class OneDnnThreads {
  public:
   explicit OneDnnThreads(const kit::Threads& threads);
@@ -25,11 +25,11 @@ class OneDnnThreads {
   EpiphyteOmpTeam before_;
 };
 
-// Whether members of this primitive's parallel regions never wait for each other, so that they may take turns on one
-// thread: false where it isn't known.
+// True when the members of this primitive's parallel regions never wait for each other, so that one thread can run them
+// in turn. False when that is unknown.
 bool MembersAreIndependent(const dnnl::primitive& primitive);
 
-// While it lives, parallel regions of this thread have such members, or not.
+// While it exists, parallel regions of this thread have independent members, or not.
 class IndependentMembers {
  public:
   explicit IndependentMembers(bool independent) : before_(EpiphyteOmpSetIndependent(independent ? 1 : 0)) {}

@@ -1,10 +1,10 @@
-// WarmUpScope: oneDNN's primitives are made, but don't run.
+// WarmUpScope: oneDNN primitives are made but not executed.
 //
 //   {
-//     const WarmUpScope rehearsal;
-//     call.Run(context);  // what it would have written is what was there
+//     const WarmUpScope warm_up;
+//     call.Run(context);  // leaves its output memory as it was
 //     const WarmUpScope none(false);
-//     Reorder(…);         // runs all the same: what it makes is kept for the performance
+//     Reorder(…);         // runs even so: its result is kept for real runs
 //   }
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace epiphyte::cpu {
 
-// Of the thread that made it, while it lives. On the stack.
+// Applies to the thread that made it, while it exists. Create it on the stack.
 class WarmUpScope {
  public:
   explicit WarmUpScope(bool on = true) : before_(on_) { on_ = on; }
@@ -21,13 +21,14 @@ class WarmUpScope {
   WarmUpScope& operator=(const WarmUpScope&) = delete;
 
   static bool IsActive() { return on_; }
-  // In a rehearsal, what gives so many floats that they say nothing of any shape isn't computed, either: memory that
-  // only the runs write to is better not read before, as its pages then cost a message to every other CPU.
+  // True for a warm-up loop over so many floats that they can't describe a shape: it is skipped. Memory that only real
+  // runs write should not be read before, because its pages then cost an inter-processor message to every CPU.
   static bool LeavesOut(int64_t floats) { return on_ && floats > kMostComputed; }
 
  private:
   static constexpr int64_t kMostComputed = 4096;
-  // Its memory comes with the thread: the C library ends the process when it has none at the first use.
+  // Initial-exec memory comes with the thread. Lazily allocated thread-local memory would end the process when there is
+  // none at the first use.
   [[gnu::tls_model("initial-exec")]] static inline thread_local bool on_ = false;
   const bool before_;
 };

@@ -14,14 +14,14 @@ namespace {
 
 // Smaller weights are not worth a conversion in each run.
 constexpr int64_t kFewestToKeepSmall = 1 << 14;
-// Fewer are soon multiplied, in whatever type.
+// Smaller weights are fast in any type.
 constexpr int64_t kFewestForBfloat16 = 1 << 11;
 
-// What the format of packed weights begins with that become floats, and of those for products in bfloat16.
+// Prefixes in the format of packed weights: for 16-bit weights that are widened to floats, and for bfloat16 GEMMs.
 constexpr std::pair<ElementType, std::string_view> kPrefixes[] = {{EP_TYPE_FLOAT16, "float16 "},
                                                                   {EP_TYPE_BFLOAT16, "bfloat16 "}};
 constexpr std::string_view kForBfloat16 = "products-in-bfloat16 ";
-// And of floats that are parts of bfloat16.
+// Prefix for floats stored as bfloat16 parts.
 constexpr std::string_view kInParts = "parts-of-bfloat16 ";
 
 bool IsForBfloat16(const MemoryDesc& desc) { return TypeOf(desc) == dnnl::memory::data_type::bf16; }
@@ -35,7 +35,7 @@ void DispatchSmall(ElementType type, const Body& body) {
   Dispatch<Float16, BFloat16>(type, "a product with weights", body);
 }
 
-// All of the floats from `data` on, which may be at any address, are numbers of format T.
+// True when all floats from `data` on (at any address) are numbers of format T.
 template <typename T>
 bool AreAll(const char* data, int64_t count) {
   const SmallFloats<T> small;
@@ -69,7 +69,7 @@ std::string FormatOf(const PackedWeights& packed) {
   return text;
 }
 
-// The description of what a context holds; false when it can't be read.
+// Parses the description of a context's weights; false when it is invalid.
 bool ParseFormat(std::string_view format, std::span<const int64_t> dims, uint64_t bytes, PackedWeights* packed) {
   if (format.starts_with(kForBfloat16)) {
     packed->type = EP_TYPE_BFLOAT16;
@@ -85,15 +85,15 @@ bool ParseFormat(std::string_view format, std::span<const int64_t> dims, uint64_
     format.remove_prefix(prefix.size());
     break;
   }
-  // As many elements as there are bytes for.
+  // Number of bytes that these elements take as floats.
   const uint64_t as_floats = packed->type == EP_TYPE_FLOAT ? bytes : bytes <= UINT64_MAX / 2 ? bytes * 2 : 0;
   if (!ParseDesc(format, EP_TYPE_FLOAT, dims, as_floats, &packed->desc)) return false;
-  // All of them become floats at once, those included that lie between the elements.
+  // All elements are converted to floats at once, including padding.
   const uint64_t size = packed->desc.get_size();
   return size <= as_floats && (!packed->parts || size % (simd::kSplitPartsBlock * sizeof(float)) == 0);
 }
 
-// `count` floats become parts, which take as many bytes.
+// Splits `count` floats into parts, which take as many bytes.
 void SplitInPlace(void* data, int64_t count) {
   constexpr int64_t kBlock = simd::kSplitPartsBlock;
   alignas(64) float block[kBlock];
@@ -104,7 +104,7 @@ void SplitInPlace(void* data, int64_t count) {
   }
 }
 
-// make(floats) fills memory as `wanted.desc` has it; `to` gets that as `wanted` has it.
+// Calls make(floats), which fills memory in the layout `wanted.desc`; writes the numbers to `to` in the form `wanted`.
 template <typename Make>
 void MakeAs(const PackedWeights& wanted, void* to, const Make& make) {
   if (IsForBfloat16(wanted.desc) || wanted.type == EP_TYPE_FLOAT) {
@@ -160,7 +160,7 @@ PackedWeights PackWeights(const KernelInit& init, size_t input, std::string_view
   const Tensor* constant = init.PeekConstant(input);
   if (constant == nullptr) return {};
   const std::vector<int64_t> dims = DimsOf(plain);
-  // What a context holds, if it can be read.
+  // Weights in the context, if they are readable.
   PackedWeights stored;
   std::string stored_format;
   uint64_t stored_bytes = 0;
@@ -200,7 +200,7 @@ PackedWeights PackWeights(const KernelInit& init, size_t input, std::string_view
 
 std::shared_ptr<void> Repack(const PackedWeights& packed, const MemoryDesc& wanted) {
   const std::shared_ptr<void> copy(kit::AllocateHeap(BytesOf(wanted, packed.type)), kit::FreeHeap);
-  const WarmUpScope none(false);  // who has it keeps it for all runs
+  const WarmUpScope none(false);  // the caller keeps the copy for all runs, so a warm-up must make it
   MakeAs({.desc = wanted, .type = packed.type}, copy.get(),
          [&](void* floats) { ReorderPacked(packed, wanted, floats); });
   return copy;

@@ -1,5 +1,5 @@
-// What oneDNN's convolutions and pools are made for: it computes positions in 32 bits, its code grows with some of the
-// numbers, and it has no pads below 0, which cut the input's edges off.
+// Limits of oneDNN's convolutions and pools: positions are 32-bit, the size of generated code grows with some of the
+// attributes, and negative pads (which crop the input) are not supported.
 #pragma once
 
 #include "epiphyte/kit/shape/window.hpp"

@@ -1,15 +1,16 @@
-// Tile registers, for AVX3 on x86: 0 to 3 have sums, 4 and 5 rows of the left side, 6 and 7 rows of the right side.
+// Tile registers of AMX, for the AVX3 target on x86. Tiles 0 to 3 hold sums, 4 and 5 rows of the left side, 6 and 7
+// rows of the right side.
 //
 //     const TileConfig config(32);        // rows of the left side, up to 32
 //     const TileScope scope(config);
-//     LoadTile<0>(start, 0);              // each row is the same: what sums begin with
+//     LoadTile<0>(start, 0);              // initial sums: each row is the same
 //     LoadTile<4>(a, a_stride);
 //     LoadTile<6>(b, b_stride);
 //     AddByteProducts<0, 4, 6>();
 //     StoreTile<0>(to, to_stride);
 //
-// A tile has up to 16 rows of 64 bytes. The CPU keeps one configuration for each thread, which the scope sets and takes
-// away; nothing else that uses tiles may run in between.
+// A tile has up to 16 rows of 64 bytes. The CPU keeps one tile configuration per thread. TileScope sets it and releases
+// it; no other code that uses tiles may run in between.
 #if defined(EPIPHYTE_SIMD_AMX_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef EPIPHYTE_SIMD_AMX_INL_H
 #undef EPIPHYTE_SIMD_AMX_INL_H
@@ -30,11 +31,11 @@ HWY_BEFORE_NAMESPACE();
 namespace epiphyte::cpu::simd::HWY_NAMESPACE {
 
 constexpr int64_t kTileRows = 16;
-constexpr int64_t kTileBytes = 64;  // of a row
+constexpr int64_t kTileBytes = 64;  // bytes of a row
 
 struct alignas(64) TileConfig {
-  // Left sides and sums have these rows in their first tile, and what is beyond 16 in their second one. `steps`: of
-  // four bytes, how many a row on the left has and rows on the right there are.
+  // The first tile of left sides and sums has up to 16 rows; the second one has the rows beyond 16. `steps` counts
+  // groups of four bytes: a left row has that many groups, and the right side has that many rows.
   explicit TileConfig(int64_t rows, int64_t steps = kTileRows) {
     const auto first = static_cast<uint8_t>(std::min(rows, kTileRows));
     const auto second = static_cast<uint8_t>(std::max<int64_t>(rows - kTileRows, 0));
@@ -75,13 +76,13 @@ template <int kTile>
 HWY_INLINE void ClearTile() {
   asm volatile("tilezero %%tmm%c0" : : "i"(kTile));
 }
-// Sums of int32 += unsigned bytes times signed ones; four of each row of the left side meet four of a column, which lie
-// side by side.
+// Adds products of unsigned and signed bytes to int32 sums. Four bytes of each left row meet the four adjacent bytes of
+// a column.
 template <int kSums, int kLeft, int kRight>
 HWY_INLINE void AddByteProducts() {
   asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSums), "i"(kLeft), "i"(kRight));
 }
-// Sums of float += products of bfloat16, of which two meet two.
+// Adds products of bfloat16 to float sums. Two numbers of each left row meet the two adjacent numbers of a column.
 template <int kSums, int kLeft, int kRight>
 HWY_INLINE void AddBfloat16Products() {
   asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSums), "i"(kLeft), "i"(kRight));

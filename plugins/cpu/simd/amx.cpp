@@ -31,13 +31,13 @@ Products Detect() {
   asm volatile("xgetbv" : "=a"(enabled), "=d"(high) : "c"(0));
   constexpr unsigned kVectors = 0xE6, kTileState = 3u << 17;
   if ((enabled & (kVectors | kTileState)) != (kVectors | kTileState)) return {};
-  // A virtual machine may have tiles but not the vectors that their loops are written with (amx-inl.h).
+  // A virtual machine may have tiles but lack the vectors that the tile loops use (amx-inl.h).
   const std::vector<std::string> targets = SupportedTargets();
   if (std::find(targets.begin(), targets.end(), "AVX3") == targets.end()) return {};
   constexpr unsigned kBfloat16Vectors = 1u << 5;
   unsigned more = 0;
   const bool bfloat16_vectors = __get_cpuid_count(7, 1, &more, &b, &c, &a) != 0 && (more & kBfloat16Vectors) != 0;
-  // The kernel's words: ARCH_REQ_XCOMP_PERM of XFEATURE_XTILEDATA.
+  // ARCH_REQ_XCOMP_PERM and XFEATURE_XTILEDATA of the Linux kernel.
   constexpr long kRequestPermission = 0x1023, kTileData = 18;
   if (syscall(SYS_arch_prctl, kRequestPermission, kTileData) != 0) return {};
   return {(d & kBytes) != 0, (d & kBfloat16) != 0 && bfloat16_vectors};

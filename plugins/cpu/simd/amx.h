@@ -1,16 +1,17 @@
-// AMX: the tile registers of x86, which multiply matrices of bytes and of bfloat16. Linux gives them to a process that
-// asks.
+// AMX: the tile registers of x86, which multiply matrices of bytes and of bfloat16. Linux grants them to a process on
+// request.
 #pragma once
 
 namespace epiphyte::cpu::simd {
 
-// Whether products go through tiles: of bytes, of bfloat16. The first call asks the system; one that says no, as to a
-// process that has signal stacks too small for tiles, isn't asked again. From a yes on, the system refuses the process
-// such stacks (sigaltstack fails below AT_MINSIGSTKSZ).
+// Whether GEMMs of bytes, or of bfloat16, use tiles. The first call asks the operating system. A refusal is final: the
+// system is not asked again. It refuses, for example, a process that has signal stacks too small for tiles. After it
+// has granted tiles, the system refuses the process such stacks (sigaltstack fails below AT_MINSIGSTKSZ).
 bool UsesAmxBytes();
 bool UsesAmxBfloat16();
 
-// While it lives, products don't, for tests; no other thread may be inside a product when it is made or goes.
+// Disables AMX for GEMMs while it lives; for tests. No other thread may be inside a GEMM when it is constructed or
+// destroyed.
 class WithoutAmx {
  public:
   WithoutAmx();

@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "plugins/cpu/simd/per_target.h"
-// After the policy.
+// These includes must follow per_target.h, which sets the target policy.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -32,7 +32,7 @@ struct Better {
     return kLargest ? a > b : a < b;
   }
 };
-// The extreme of a block, and whether it has a NaN; then the block that holds the extreme of all is searched.
+// Finds the extreme of each block and whether it has a NaN. Then it searches the block that holds the extreme of all.
 template <bool kLargest, bool kLast, typename T>
 HWY_INLINE int64_t ArgExtremeOf(const T* x, int64_t n) {
   constexpr int64_t kBlock = 4096 / static_cast<int64_t>(sizeof(T));
@@ -90,7 +90,7 @@ int64_t ArgExtremeIn(const T* x, int64_t n, Extreme which) {
   return which.last ? ArgExtremeOf<false, true>(x, n) : ArgExtremeOf<false, false>(x, n);
 }
 
-// Row after row of as many columns as fit beside their extremes into the cache next to the core.
+// Goes row after row over as many columns as fit into the first-level cache beside their extremes.
 template <bool kLargest, bool kLast, typename T>
 HWY_INLINE void ArgExtremesOf(const T* x, int64_t n, int64_t stride, int64_t columns, int64_t* indices) {
   constexpr int64_t kTile = 512, kLanes = kLanesOf<T>;

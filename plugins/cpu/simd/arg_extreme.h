@@ -1,5 +1,5 @@
-// Where the greatest or smallest element is, along a row or down columns. Among equals the first one counts, or the
-// last one. As in numpy a NaN wins over everything.
+// Index of the greatest or smallest element, along a row or down columns. Among equal elements the first or the last
+// one counts. A NaN wins over every number, as in numpy.
 //
 //     const int64_t best = simd::ArgExtreme(x, n, {.largest = true, .last = false});
 //     simd::ArgExtremes(x, n, stride, columns, {.largest = true, .last = false}, indices);   // of each column
@@ -17,7 +17,8 @@ struct Extreme {
 // T: float, double, int32_t, int64_t, int8_t or uint8_t. n > 0.
 template <typename T>
 int64_t ArgExtreme(const T* x, int64_t n, Extreme which);
-// indices[c]: of x[c], x[c + stride], x[c + 2 stride] …; 0 < n < 2^31. T: float, double, int32_t or int64_t.
+// indices[c] is the index of the extreme among x[c], x[c + stride], x[c + 2 stride] …; 0 < n < 2^31. T: float, double,
+// int32_t or int64_t.
 template <typename T>
 void ArgExtremes(const T* x, int64_t n, int64_t stride, int64_t columns, Extreme which, int64_t* indices);
 

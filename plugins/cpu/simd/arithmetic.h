@@ -1,6 +1,6 @@
-// Arithmetic that is defined for every value: integers wrap, and dividing one by zero gives zero, because the data
-// comes from files and undefined behaviour or a trap must not. kFloats and kOthers name the loops over
-// rows of floats and of other numbers (binary.h, number_rows.h).
+// Arithmetic that is defined for every value: integers wrap, and an integer divided by zero gives zero. The data comes
+// from files, so it must cause neither undefined behaviour nor a trap. kFloats and kOthers name the loops over rows of
+// floats and of other numbers (binary.h, number_rows.h).
 #pragma once
 
 #include <cmath>
@@ -57,7 +57,7 @@ struct Mul {
     }
   }
 };
-// Integers: towards zero.
+// Integer division rounds towards zero.
 struct Div {
   static constexpr simd::Binary kFloats = simd::Binary::kDiv;
   static constexpr simd::NumberFunction kOthers = simd::NumberFunction::kDiv;
@@ -73,7 +73,7 @@ struct Div {
     }
   }
 };
-// The greater one; NaN if either is, as in numpy.
+// The greater of two values; NaN if either is NaN, as in numpy.
 struct Max {
   static constexpr simd::Binary kFloats = simd::Binary::kMax;
   static constexpr simd::NumberFunction kOthers = simd::NumberFunction::kMax;

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "plugins/cpu/simd/per_target.h"
-// After the policy.
+// These includes must follow per_target.h, which sets the target policy.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -21,7 +21,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Tag = hn::ScalableTag<float>;
 
-// What is left of a row behind its whole vectors; it stays in a register from one pass to the next.
+// The rest of a row behind its whole vectors. It stays in a register from one pass to the next.
 template <class D>
 struct Rest {
   hn::Vec<D> vector;
@@ -29,7 +29,8 @@ struct Rest {
   size_t count;
 };
 
-// scores = weigh(scores, where they are), apart from the rest, which it returns instead; `most` becomes the largest.
+// Replaces scores by weigh(scores), in place. The rest is returned instead of stored. `most` becomes the largest
+// result.
 template <class D, class Weigh>
 HWY_INLINE Rest<D> WeighScores(D d, float* scores, int64_t n, const Weigh& weigh, float* most) {
   using Vector = hn::Vec<D>;
@@ -74,7 +75,7 @@ HWY_INLINE void SoftmaxBy(D d, float* scores, const float* mask, int64_t mask_st
   const Vector base = hn::Set(d, most);
   const auto counts = hn::FirstN(d, rest.count);
   if (rest.count != 0) rest.vector = ExpOfMasked(d, hn::IfThenElseZero(counts, hn::Sub(rest.vector, base)));
-  // Sums of runs, which keep the rounding errors of long ones small.
+  // Sums of runs keep the rounding errors of long sums small.
   constexpr int64_t kRun = 4096;
   Vector total = hn::IfThenElseZero(counts, rest.vector);
   for (int64_t i = 0; i < rest.at;) {
@@ -95,10 +96,10 @@ HWY_INLINE void SoftmaxBy(D d, float* scores, const float* mask, int64_t mask_st
 void MaskedSoftmax(float* scores, const float* mask, int64_t mask_step, float scale, int64_t n) {
   if (n == 1) {
     const float score = scores[0] * scale + (mask == nullptr ? 0.0f : mask[0]);
-    scores[0] = score - score + 1.0f;  // NaN for what isn't finite
+    scores[0] = score - score + 1.0f;  // NaN if the score isn't finite
     return;
   }
-  // Of a vector that a few elements were just written to, the CPU waits for all of it to reach the cache.
+  // After a few elements of a vector are written, the CPU waits for them to reach the cache before it loads the vector.
   constexpr int64_t kShort = 4;
   if (n <= kShort) return SoftmaxBy(hn::CappedTag<float, kShort>(), scores, mask, mask_step, scale, n);
   SoftmaxBy(Tag(), scores, mask, mask_step, scale, n);

@@ -1,4 +1,4 @@
-// What scores of attention weigh. The scores themselves are products of rows (row_dots.h).
+// Softmax of attention scores with a mask. The scores themselves are dot products of rows (row_dots.h).
 //
 //     MaskedSoftmax(scores, mask, mask_step, scale, count);
 #pragma once
@@ -7,8 +7,8 @@
 
 namespace epiphyte::cpu::simd {
 
-// scores = softmax(scores * scale + mask), in place. The mask may be null, and one element stands for all when
-// mask_step is 0. Where nothing but -infinity is left the result is NaN.
+// scores = softmax(scores * scale + mask), in place. The mask may be null. With mask_step 0, one mask element applies
+// to all scores. The result is NaN when every masked score is -infinity.
 void MaskedSoftmax(float* scores, const float* mask, int64_t mask_step, float scale, int64_t n);
 
 }  // namespace epiphyte::cpu::simd

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "plugins/cpu/simd/per_target.h"
-// After the policy.
+// These includes must follow per_target.h, which sets the target policy.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -27,13 +27,13 @@ static_assert(kBfloat16TileRows == kTileRows && kBfloat16TileColumns * 2 == kTil
 
 constexpr int64_t kTile = kBfloat16TileRows * kBfloat16TileColumns;  // numbers
 constexpr int64_t kPanelRow = kBfloat16Panel * 4;                    // bytes of two rows of W
-// Rows of W at a time, of which a panel stays in the first cache beside two tiles of rows of the left side.
+// Rows of W in a block. A block of a panel stays in the first-level cache beside two tiles of rows of the left side.
 constexpr int64_t kBlock = 256;
-// Sums that are made side by side: two tiles by two.
+// Sums that are computed side by side: two tiles by two.
 constexpr int64_t kSumRows = 2 * kTileRows, kSumColumns = 2 * kLanes;
 constexpr int64_t kSums = kSumRows * kSumColumns;
 
-// `n` of a vector's numbers, from `at` on; what is beyond them is 0.
+// Loads the first `n` numbers of a vector that begins at `at`; the others are 0.
 HWY_INLINE Vector LoadUpTo(const float* from, int64_t n, int64_t at) {
   const Floats d;
   if (n - at >= kLanes) return hn::LoadU(d, from + at);
@@ -73,11 +73,11 @@ void RoundAllToPanels(const float* w, int64_t w_stride, int64_t k, int64_t n, ki
   }
 }
 
-// What will be read soon, fetched into the second cache some lines at a time: from several places by turns, as one
-// after the other they would keep what the tiles wait for from coming in.
+// Prefetches weights that are read soon into the second-level cache, some lines at a time. It alternates between
+// several places. Prefetches from one place after the other would delay the lines that the tiles wait for.
 class Fetch {
  public:
-  // In `steps` calls of Some. `bytes`: a multiple of 32 rows of a panel.
+  // Spreads the prefetch over `steps` calls of Some. `bytes` must be a multiple of 32 rows of a panel.
   HWY_INLINE Fetch(const void* from, int64_t bytes, int64_t steps)
       : at_(static_cast<const char*>(from)),
         part_(bytes / kParts),
@@ -98,10 +98,10 @@ class Fetch {
   int64_t step_;
 };
 
-// Where results go, taken from other CPUs' caches before they are written.
+// Takes the lines of the result from other CPUs' caches before they are written.
 class Own {
  public:
-  // In `steps` calls of Some.
+  // Spreads the lines over `steps` calls of Some.
   HWY_INLINE Own(const float* y, int64_t stride, int64_t rows, int64_t columns, int64_t steps)
       : at_(y),
         stride_(stride),
@@ -121,7 +121,7 @@ class Own {
   int64_t stride_, rows_, second_, step_;
 };
 
-// Tiles of sums, and where row 0 of them lies; `stride`: numbers from row to row.
+// Visits the tiles of sums with the place of row 0 of each. `stride` is in numbers, from row to row.
 template <int kRowTiles, typename Each>
 HWY_INLINE void ForSums(float* sums, int64_t stride, const Each& each) {
   each.template operator()<0>(sums);
@@ -151,7 +151,7 @@ class Panel {
       hn::Store(p.bias == nullptr ? hn::Zero(d) : LoadUpTo(p.bias + column, columns_, c), d, bias_ + c);
   }
 
-  // Some rows of W, from row `at` on, for up to 32 rows of the left side.
+  // Adds the products of some rows of W, from row `at` on, for up to 32 rows of the left side.
   template <int kRowTiles>
   HWY_INLINE void Add(const kit::BFloat16* block, int64_t at, int64_t depth, int64_t row, int64_t rows,
                       Fetch& fetch) const {
@@ -198,7 +198,7 @@ class Panel {
     }
   }
 
-  // Sums in memory of their own become results, from p_.y + at on.
+  // Converts sums in separate memory to results, from p_.y + at on.
   HWY_INLINE void Finish(const float* sums, int64_t at, int64_t rows, int64_t columns) const {
     const Floats d;
     for (int64_t r = 0; r < rows; ++r, sums += kSumColumns, at += p_.y_stride) {
@@ -221,7 +221,7 @@ class Panel {
 
 void ProductOfPanels(const Bfloat16Product& p, const kit::BFloat16* panels) {
   const int64_t whole = p.rows / kSumRows * kSumRows, rest = p.rows - whole;
-  // Rows of all panels that there are.
+  // Rows of all panels, including the next one.
   const int64_t all = ((p.columns + kBfloat16Panel - 1) / kBfloat16Panel + (p.more ? 1 : 0)) * p.depth;
   const TileConfig all_rows(kSumRows), last_rows(rest);
   const TileScope scope(whole == 0 ? last_rows : all_rows);
@@ -232,7 +232,7 @@ void ProductOfPanels(const Bfloat16Product& p, const kit::BFloat16* panels) {
       const int64_t depth = std::min(kBlock, p.depth - at);
       const kit::BFloat16* const block = panels + begun * kBfloat16Panel;
       begun += depth;
-      // The block that follows is of this panel or of the next one.
+      // The block that follows belongs to this panel or to the next one.
       const int64_t following = std::min(at + depth < p.depth ? p.depth - at - depth : p.depth, all - begun);
       Fetch fetch(block + depth * kBfloat16Panel, std::min(kBlock, following) * kBfloat16Panel * 2,
                   depth / kBfloat16TileColumns * 2 * ((p.rows + kSumRows - 1) / kSumRows));

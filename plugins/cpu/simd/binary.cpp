@@ -99,15 +99,16 @@ const BinaryRows<bool>& CompareRowsOf(Comparison comparison) {
   return Pick(comparison, std::make_integer_sequence<int, kComparisonCount>());
 }
 
-// Over one row of at most a vector, which `row` loads and stores (see Make).
+// Runs the steps over one row of at most a vector; `row` loads and stores it (see Make).
 template <class Row>
 HWY_INLINE void RunSteps(const BinaryStep* steps, size_t count, float* const* places, const Row& row) {
   for (const BinaryStep* step = steps; step != steps + count; ++step) {
     const V a = step->first ? row(D(), places[step->a]) : hn::Set(D(), step->number);
     const V b = step->second ? row(D(), places[step->b]) : hn::Set(D(), step->number);
     float* const y = places[step->y];
-    // Comparisons rather than a switch: CPUs predict their outcomes from what came before, but for a table's jump some
-    // only remember where it went last. Each is hidden from the compiler, which would make a table of them.
+    // These are comparisons rather than a switch. CPUs predict comparisons from their history, but for the jump of a
+    // table some only remember the last target. Each comparison is hidden from the compiler, which would make a table
+    // of them.
     int function = static_cast<int>(step->function);
     const auto is = [&function](Binary other) EPIPHYTE_INLINE {
       asm("" : "+r"(function));

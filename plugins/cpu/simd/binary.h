@@ -1,10 +1,10 @@
-// Functions of two floats each, over rows. An operand whose step is 0 is one number for all of the row.
+// Functions of two floats, over rows. An operand with step 0 is one number for the whole row.
 //
 //     const simd::BinaryLoop add(simd::Binary::kAdd);
 //     add(a, 1, b, 1, y, n);        // y[i] = a[i] + b[i]; y may be a or b
 //     add(a, 1, &number, 0, y, n);  // y[i] = a[i] + number
 //
-// Where rows are short, calls take longer than what they compute. A chain of functions over one such row is one call:
+// Call overhead dominates for short rows. Therefore a chain of functions over one such row can be one call:
 //
 //     const simd::BinaryStep steps[] = {{.function = simd::Binary::kMul, .second = false, .number = 2, .a = 0, .y = 1},
 //                                       {.function = simd::Binary::kAdd, .a = 1, .b = 0, .y = 1}};
@@ -23,7 +23,7 @@ enum class Binary : int32_t {
   kSub,
   kMul,
   kDiv,
-  kMax,  // the first one of equals; NaN if either is, as for kMin
+  kMax,  // the first of two equals; NaN if either is NaN; kMin alike
   kMin,
   kPRelu,  // a b where a is below 0, otherwise a
 };
@@ -32,7 +32,7 @@ inline constexpr int kBinaryCount = static_cast<int>(Binary::kPRelu) + 1;
 enum class Comparison : int32_t { kEqual, kGreater, kGreaterOrEqual, kLess, kLessOrEqual };
 inline constexpr int kComparisonCount = static_cast<int>(Comparison::kLessOrEqual) + 1;
 
-// The variants of a function by which operands are rows; the others are one number.
+// One variant of a function for each choice of operands that are rows; an operand that is no row is one number.
 template <typename R>
 struct BinaryRows {
   using Row = void (*)(const float* a, const float* b, R* y, int64_t n);
@@ -51,7 +51,7 @@ struct BinaryRows {
   }
 };
 
-// In the variant for the target that was chosen when it was made (targets.h).
+// Runs the variant for the target that was chosen when the loop was constructed (targets.h).
 class BinaryLoop : public BinaryRows<float> {
  public:
   explicit BinaryLoop(Binary function);
@@ -61,7 +61,7 @@ class CompareLoop : public BinaryRows<bool> {
   explicit CompareLoop(Comparison comparison);
 };
 
-// places[y][i] = function(places[a][i], places[b][i]); in the place of an operand that isn't a row is `number`.
+// places[y][i] = function(places[a][i], places[b][i]). `number` replaces an operand that isn't a row.
 struct BinaryStep {
   Binary function;
   bool first = true;
@@ -73,7 +73,7 @@ struct BinaryStep {
 };
 // The longest row that RunShortSteps takes: a vector of the chosen target.
 int64_t ShortRow();
-// The steps in turn, over rows of n elements, 0 < n <= ShortRow(). Different places don't overlap.
+// Runs the steps in order, over rows of n elements, 0 < n <= ShortRow(). Different places must not overlap.
 void RunShortSteps(const BinaryStep* steps, size_t count, float* const* places, int64_t n);
 
 }  // namespace epiphyte::cpu::simd

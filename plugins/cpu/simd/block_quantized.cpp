@@ -9,7 +9,7 @@
 
 #include "plugins/cpu/simd/byte_product.h"
 #include "plugins/cpu/simd/per_target.h"
-// After the policy.
+// These includes must follow per_target.h, which sets the target policy.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -23,29 +23,29 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Tag = hn::ScalableTag<float>;
 using Vector = hn::Vec<Tag>;
-// Beside a single row, and beside several, whose sums are more.
+// Vectors of columns that are computed for a single row, and for several rows, which need more sums.
 constexpr int kVectorsOfRow = 4;
 constexpr int kVectorsOfRows = HWY_CAP_GE512 || HWY_ARCH_ARM_A64 ? 4 : 2;
-// Words that are asked for before a single row needs them: within a page the CPU does so itself, but not beyond it.
+// Words that are prefetched for a single row. The CPU prefetches by itself within a page, but not beyond it.
 constexpr int64_t kAhead = 1024;
-// What a digit counts of the next one.
+// Weight of a digit relative to the next one.
 constexpr float kByteDigit = 256;
 
-// Number kRow of each word, as a float.
+// Converts number kRow of each word to float.
 template <int kBits, int kRow>
 HWY_INLINE Vector NumberOf(Sum words, [[maybe_unused]] Vector numbers) {
   constexpr int kShift = kRow % 4 * 8 + kRow / 4 * kBits;
   const hn::RebindToUnsigned<Sums> du;
   const auto low = hn::ShiftRight<kShift>(hn::BitCast(du, words));
 #if HWY_ARCH_X86 && HWY_CAP_GE512
-  // The lowest four bits choose, whatever is above them.
+  // The lowest four bits select, regardless of the bits above them.
   if constexpr (kBits <= 4) return Vector{_mm512_permutexvar_ps(low.raw, numbers.raw)};
 #endif
   const auto number = kShift + kBits == 32 ? low : hn::And(low, hn::Set(du, (1u << kBits) - 1u));
   return hn::ConvertTo(Tag(), hn::BitCast(Sums(), number));
 }
 
-// What NumberOf chooses from.
+// The table that NumberOf selects from.
 template <int kBits>
 HWY_INLINE Vector Numbers() {
   const Tag d;
@@ -54,7 +54,7 @@ HWY_INLINE Vector Numbers() {
   return hn::LoadU(d, numbers);
 }
 
-// The parameters of one block of a panel: floats, in place or in `buffer`.
+// Scales and zero points of one block of a panel as floats, in place or in `buffer`.
 struct Parameters {
   const float* scales;
   const float* zeros;  // null: `middle`
@@ -79,14 +79,14 @@ HWY_INLINE Parameters ParametersOf(const BlockQuantized& w, int64_t panel, int64
   return of;
 }
 
-// What the sum of a block begins with, of a row whose elements have the sum `sum`.
+// Initial sum of a block, for a row with the element sum `sum`.
 HWY_INLINE Vector StartOf(const Parameters& of, int64_t column, float sum) {
   const Tag d;
   const Vector minus = hn::Set(d, -sum);
   return hn::Mul(of.zeros == nullptr ? hn::Set(d, of.middle) : hn::LoadU(d, of.zeros + column), minus);
 }
 
-// Rows from kRow on of the words times those of the left side.
+// Adds the products of the words' rows from kRow on with the rows of the left side.
 template <int kBits, int kRow, int kRows, int kVectors>
 HWY_INLINE void AddRows(const Sum (&words)[kVectors], const float* a, int64_t stride, Vector numbers,
                         Vector (&sums)[kRows][kVectors]) {
@@ -101,7 +101,7 @@ HWY_INLINE void AddRows(const Sum (&words)[kVectors], const float* a, int64_t st
   }
 }
 
-// Products of floats.
+// Accumulates products of floats.
 template <int kBits>
 struct OfFloats {
   using Left = BlockLeft;
@@ -126,7 +126,7 @@ struct OfFloats {
   }
 };
 
-// Products of bytes, exact within a block.
+// Accumulates products of bytes, exact within a block.
 template <class Way, int kBits, int kDigits>
 struct OfBytes {
   using Left = ByteBlockLeft;
@@ -164,7 +164,8 @@ struct OfBytes {
   }
 
  private:
-  // Four rows of each word, from row 4 * kGroup on, and those that follow. `plane`: from a digit to the next.
+  // Multiplies four rows of each word, from row 4 * kGroup on, and the groups that follow. `plane` is the distance from
+  // a digit to the next.
   template <int kGroup, int kRows, int kVectors>
   static HWY_INLINE void Four(const Sum (&words)[kVectors], const int8_t* a, int64_t stride, int64_t plane,
                               Sum (&integers)[kDigits][kRows][kVectors]) {
@@ -190,7 +191,7 @@ struct OfBytes {
   }
 };
 
-// Some rows times some vectors of columns of a panel.
+// Multiplies some rows by some vectors of columns of a panel.
 template <class Of, int kRows, int kVectors>
 HWY_INLINE void Tile(const BlockQuantized& w, int64_t panel, const typename Of::Left& left, int64_t row, int64_t column,
                      float* y) {
@@ -291,10 +292,10 @@ HWY_INLINE void QuantizeRow(const float* row, int64_t blocks, int64_t block, int
     Vector most = hn::Zero(d);
     for (int64_t i = 0; i < block; i += kLanes) most = hn::Max(hn::Abs(hn::LoadU(d, row + i)), most);
     const float scale = hn::GetLane(hn::MaxOfLanes(d, most)) / kMost;
-    // The inverse of what is smaller is no number.
+    // The inverse of a smaller scale isn't finite.
     const Vector inverse = hn::Set(d, scale >= std::numeric_limits<float>::min() ? 1.0f / scale : 0.0f);
     Sum sum = hn::Zero(Sums());
-    // A NaN is a number like others to a maximum, but not to a sum.
+    // A maximum may lose a NaN, but a sum doesn't.
     Vector reals = hn::Zero(d);
     for (int64_t i = 0; i < block; i += kLanes) {
       const Vector x = hn::LoadU(d, row + i);
@@ -303,7 +304,7 @@ HWY_INLINE void QuantizeRow(const float* row, int64_t blocks, int64_t block, int
       Sum rounded = hn::NearestInt(number);
       sum = hn::Add(sum, rounded);
       for (int digit = kDigits - 1; digit > 0; --digit) {
-        // From -128 to 127, and what is left is divided by 256.
+        // A digit is from -128 to 127. The remainder is the next digit's, in units of 1/256.
         hn::StoreU(LowBytes(rounded), hn::RebindToUnsigned<decltype(db)>(),
                    reinterpret_cast<uint8_t*>(numbers + digit * plane + i));
         rounded = hn::ShiftRight<8>(hn::Add(rounded, hn::Set(Sums(), 128)));
@@ -374,7 +375,7 @@ void PackBlockPanel(const uint8_t* const* columns, int bits, int64_t rows, uint3
       if (columns[c] == nullptr) continue;
       const uint8_t* const from = columns[c] + i * 4;
       const uint32_t word = from[0] | from[1] << 8 | from[2] << 16 | static_cast<uint32_t>(from[3]) << 24;
-      // Four rows that lie together are put into four bytes.
+      // Four adjacent rows are packed into four bytes.
       if (bits == 8) *words = word;
       for (int group = 0; bits < 8 && group < 8 / bits; ++group) {
         uint32_t four = word >> (group * 4 * bits) & ((1u << 4 * bits) - 1u);

@@ -1,15 +1,15 @@
-// Products with weights of 2, 4 or 8 bits that have a scale, and perhaps a zero point, for each block of rows: they
-// stay as small as they are, for reading them is what a product with a single row takes its time for.
+// GEMM with weights of 2, 4 or 8 bits that have a scale, and optionally a zero point, for each block of rows. The
+// weights stay packed, because reading them dominates the time of a GEMM with a single row.
 //
-// W [rows, columns] is stored in panels of kBlockPanel columns. A panel has words of 32 bits, [rows * bits / 32,
-// kBlockPanel]: a word has that many rows of its column, row 4 g + b in the bits from 8 b + bits * g on, so that four
-// rows are the bytes of a product of bytes after a shift and a mask. Rows are whole blocks; the left side has zeros
-// where W ends before.
+// W [rows, columns] is stored in panels of kBlockPanel columns. A panel holds 32-bit words, [rows * bits / 32,
+// kBlockPanel]. A word holds 32 / bits rows of its column: row 4 g + b is in the bits from 8 b + bits * g on. So a
+// shift and a mask yield four rows as the bytes of an int8 dot product. Rows are padded to whole blocks; the left side
+// must have zeros beyond the end of W.
 //
 //     PackBlockPanel(columns, 4, blocks * block, words);              // from bytes with the first number lowest
 //     RowsTimesBlockPanel(weights, panel, {a, stride, rows, sums}, y);  // y[rows, kBlockPanel] = a W
 //
-// W's element is (number - zero) * scale; the zero point is taken off the sum of a block instead.
+// An element of W is (number - zero) * scale. The zero point is subtracted from the sum of a block instead.
 #pragma once
 
 #include <cstdint>
@@ -27,45 +27,49 @@ struct BlockQuantized {
   int bits = 4;
   int64_t blocks = 0, block = 0;    // rows of a block: a multiple of 16
   const uint32_t* words = nullptr;  // all panels
-  // For each panel [blocks, kBlockPanel]: one of the two,
+  // Scales of each panel, [blocks, kBlockPanel]; one of the two pointers is set.
   const float* scales = nullptr;
   const kit::Float16* half_scales = nullptr;
-  // and one of these, or none, which is half of what the bits can count for all.
+  // Zero points with the same shape; at most one of the two pointers is set. With neither, all zero points are
+  // 2^(bits - 1).
   const uint8_t* zeros = nullptr;
   const float* real_zeros = nullptr;
 
   int64_t rows() const { return blocks * block; }
 };
 
-// `columns`: for each column of a panel `rows` numbers of `bits` bits, the first in the lowest bits; null where there
-// is none.
+// `columns` has, for each column of a panel, `rows` numbers of `bits` bits, the first in the lowest bits. A pointer is
+// null for a column that doesn't exist.
 void PackBlockPanel(const uint8_t* const* columns, int bits, int64_t rows, uint32_t* words);
 
 struct BlockLeft {
   const float* a = nullptr;
-  int64_t stride = 0;  // between rows, at least all of W's
+  int64_t stride = 0;  // between rows; at least weights.rows()
   int64_t rows = 0;
-  const float* sums = nullptr;  // [rows, blocks]: of each block, as SumBlocks makes them
+  const float* sums = nullptr;  // [rows, blocks]: sum of each block, as SumBlocks computes it
 };
 void SumBlocks(const float* row, int64_t blocks, int64_t block, float* sums);
 void RowsTimesBlockPanel(const BlockQuantized& weights, int64_t panel, const BlockLeft& left, float* y);
 
-// The left side as bytes, whose products are sums of integers within a block. With one digit for an element they are
-// fast; with three, the highest first and each 256 of the next, they are as exact as floats are, and with VNNI faster.
+// The left side as signed bytes; their products are summed as integers within a block. An element has one or three
+// digits, the highest first; each is worth 256 of the next. One digit is fast. Three digits are as exact as floats and,
+// with VNNI, faster.
 struct ByteBlockLeft {
-  const int8_t* a = nullptr;  // for each row [digits, all of W's rows]
-  int64_t stride = 0;         // between rows
+  const int8_t* a = nullptr;  // for each row [digits, weights.rows()]
+  int64_t stride = 0;         // bytes between rows
   int64_t rows = 0;
-  const float* scales = nullptr;  // [rows, blocks]: of the lowest digit
-  const float* sums = nullptr;    // [rows, blocks]
-  int digits = 1;                 // or 3
+  const float* scales = nullptr;  // [rows, blocks]: scale of the lowest digit
+  const float* sums = nullptr;    // [rows, blocks]: sum of each block
+  int digits = 1;                 // 1 or 3
 };
-// One row: the highest digit of a block's largest element is 127 or -127. Sums are those of numbers times scale.
+// Quantises one row. The highest digit of a block's largest element is 127 or -127. `sums` receives, for each block,
+// the sum of the quantised numbers times the scale.
 void QuantizeBlocks(const float* row, int64_t blocks, int64_t block, int digits, int8_t* numbers, float* scales,
                     float* sums);
 void RowsTimesBlockPanel(const BlockQuantized& weights, int64_t panel, const ByteBlockLeft& left, float* y);
 
-// W's rows [first, first + count) as floats, [count, kBlockPanel]: for many rows on the left. Multiples of 16.
+// Converts rows [first, first + count) of W to floats, [count, kBlockPanel], for GEMMs with many rows on the left.
+// `first` and `count` are multiples of 16.
 void WidenBlockPanel(const BlockQuantized& weights, int64_t panel, int64_t first, int64_t count, float* to);
 
 }  // namespace epiphyte::cpu::simd

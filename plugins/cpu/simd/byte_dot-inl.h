@@ -1,5 +1,5 @@
-// What products of bytes share: four products at a time that are added to sums of int32, exactly, with instructions for
-// that and without; and the way from sums back to bytes.
+// Shared parts of int8 GEMMs: four products at a time that are added exactly to int32 sums, with and without dedicated
+// instructions, and the conversion of sums back to bytes.
 #if defined(EPIPHYTE_SIMD_BYTE_DOT_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef EPIPHYTE_SIMD_BYTE_DOT_INL_H
 #undef EPIPHYTE_SIMD_BYTE_DOT_INL_H
@@ -21,7 +21,7 @@ using Sums = hn::ScalableTag<int32_t>;
 using Sum = hn::Vec<Sums>;
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(Sums()));
 
-// Even and odd bytes apart, as 16-bit numbers, so that no product and no sum of two is too large.
+// Separates even and odd bytes into 16-bit numbers, so that no product and no sum of two products overflows.
 struct ByWords {
 #if HWY_CAP_GE512
   static constexpr int kRows = 6, kVectors = 2;
@@ -30,7 +30,8 @@ struct ByWords {
 #endif
   using Words = hn::Repartition<int16_t, Sums>;
   struct Pair {
-    // Spelled out: an implicit constructor has not the target that the vectors' own are inlined for (GCC, aarch64).
+    // Written out, because an implicit constructor lacks the target that the vectors' own are inlined for (GCC,
+    // aarch64).
     HWY_INLINE Pair() {}
     HWY_INLINE Pair(hn::Vec<Words> even_words, hn::Vec<Words> odd_words) : even(even_words), odd(odd_words) {}
 
@@ -54,7 +55,7 @@ struct ByWords {
     Sum none = hn::Zero(Sums());
     return hn::ReorderWidenMulAccumulate(Sums(), a, b, hn::Zero(Sums()), none);  // pmaddwd
 #else
-    const Sum products = hn::BitCast(Sums(), hn::Mul(a, b));  // -128 * 255 is an int16
+    const Sum products = hn::BitCast(Sums(), hn::Mul(a, b));  // -128 * 255 fits int16
     return hn::Add(hn::ShiftRight<16>(hn::ShiftLeft<16>(products)), hn::ShiftRight<16>(products));
 #endif
   }
@@ -78,7 +79,7 @@ struct ByVnni {
 using ByVnni = ByWords;
 #endif
 
-// round(value) + zero, within low and high, all of them those of bytes; halves to even, NaN is the lowest.
+// round(value) + zero, clamped to [low, high], all in the range of bytes. Halves round to even; NaN gives the lowest.
 class Rounding {
  public:
   HWY_INLINE Rounding(int32_t zero, int32_t low, int32_t high)
@@ -88,11 +89,11 @@ class Rounding {
   HWY_INLINE Sum operator()(hn::Vec<hn::ScalableTag<float>> value) const {
     const Floats d;
 #if HWY_ARCH_X86
-    const auto above = hn::Max(value, low_);  // of which x86 gives the second one when there is a NaN
+    const auto above = hn::Max(value, low_);  // x86 returns the second operand when there is a NaN
 #else
     const auto above = hn::IfThenElse(hn::Gt(value, low_), value, low_);
 #endif
-    // Numbers as large as what is added are integers.
+    // A float as large as kInteger has no fraction, so the addition rounds.
     return hn::Add(hn::BitCast(Sums(), hn::Add(hn::Min(above, high_), hn::Set(d, kInteger))), offset_);
   }
 
@@ -105,15 +106,15 @@ class Rounding {
   Sum offset_;
 };
 
-// The low byte of each.
+// The low byte of each number.
 HWY_INLINE auto LowBytes(Sum v) {
   return hn::TruncateTo(hn::Rebind<uint8_t, Sums>(), hn::BitCast(hn::RebindToUnsigned<Sums>(), v));
 }
 
 using Bytes = hn::Repartition<uint8_t, Sums>;
 
-// Numbers of four vectors as bytes, what doesn't fit cut off. Vectors are packed block by block: of each 128 bits four
-// bytes of every vector are beside each other.
+// Converts the numbers of four vectors to bytes by truncation. Vectors are packed block by block: each 128 bits hold
+// four adjacent bytes of every vector.
 template <typename T>
 HWY_INLINE hn::Vec<Bytes> BytesOfWords(hn::Vec<hn::Repartition<int16_t, Sums>> low,
                                        hn::Vec<hn::Repartition<int16_t, Sums>> high) {
@@ -137,7 +138,8 @@ HWY_INLINE hn::Vec<Bytes> BytesOfSums(const Sum (&numbers)[4]) {
                          hn::ReorderDemote2To(dw, numbers[2], numbers[3]));
 }
 
-// Brings what BytesOfSums gives into the order of the numbers: fours of bytes, which packing leaves block by block.
+// The permutation that brings the result of BytesOfSums into the order of the numbers. It moves groups of four bytes,
+// which packing leaves block by block.
 HWY_INLINE auto OrderOfFours() {
   HWY_ALIGN int32_t places[kLanes];
   for (int v = 0; v < 4; ++v)
@@ -145,17 +147,17 @@ HWY_INLINE auto OrderOfFours() {
   return hn::SetTableIndices(Sums(), places);
 }
 
-// The greater of `a`, which is a magnitude, and that of `b`.
+// The greater of `a`, which is a magnitude, and the magnitude of `b`.
 template <class V>
 HWY_INLINE V GreaterMagnitude(V a, V b) {
 #if HWY_ARCH_X86 && HWY_CAP_GE512
-  return V{_mm512_range_ps(a.raw, b.raw, 0b1011)};  // which this version of Highway has no function for
+  return V{_mm512_range_ps(a.raw, b.raw, 0b1011)};  // this version of Highway has no function for it
 #else
   return hn::Max(a, hn::Abs(b));
 #endif
 }
 
-// As hn::NearestInt, of numbers that int32 holds.
+// As hn::NearestInt, for numbers that fit int32.
 HWY_INLINE Sum NearestSmall(hn::Vec<hn::ScalableTag<float>> value) {
 #if HWY_ARCH_X86 && HWY_CAP_GE512
   return Sum{_mm512_cvtps_epi32(value.raw)};
@@ -164,8 +166,8 @@ HWY_INLINE Sum NearestSmall(hn::Vec<hn::ScalableTag<float>> value) {
 #endif
 }
 
-// Rounding of four vectors at once, to bytes as BytesOfSums leaves them. With AVX-512 most of it is done where numbers
-// have become words and bytes.
+// Rounds four vectors at once to bytes, in the order of BytesOfSums. With AVX-512 most of the work happens after the
+// numbers have become words and bytes.
 class FourRounding {
  public:
   using Value = hn::Vec<hn::ScalableTag<float>>;
@@ -178,7 +180,8 @@ class FourRounding {
         is_signed_(low < 0) {}
   HWY_INLINE hn::Vec<Bytes> operator()(const Value (&values)[4]) const {
     Sum numbers[4];
-    // Of a NaN, x86 gives the second one, and then the least integer, as for what is too far below.
+    // x86 returns the second operand when there is a NaN. The conversion then gives the least integer, as for values
+    // that are too low.
     for (int j = 0; j < 4; ++j) numbers[j] = Sum{_mm512_cvtps_epi32(hn::Min(high_, values[j]).raw)};
     const auto first = hn::SaturatedAdd(hn::ReorderDemote2To(Words(), numbers[0], numbers[1]), zero_);
     const auto second = hn::SaturatedAdd(hn::ReorderDemote2To(Words(), numbers[2], numbers[3]), zero_);

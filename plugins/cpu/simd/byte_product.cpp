@@ -8,7 +8,7 @@
 
 #include "plugins/cpu/simd/amx.h"
 #include "plugins/cpu/simd/per_target.h"
-// After the policy.
+// These includes must follow per_target.h, which sets the target policy.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -22,7 +22,7 @@ HWY_BEFORE_NAMESPACE();
 namespace epiphyte::cpu::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Some rows times some vectors of columns.
+// Multiplies some rows by some vectors of columns.
 template <class Way, int kRows, int kVectors>
 HWY_INLINE void Tile(const uint8_t* a, int64_t a_stride, const int8_t* panel, int64_t steps, const int32_t* start,
                      int32_t* to) {
@@ -67,7 +67,7 @@ HWY_INLINE void TileRows(const uint8_t* a, int64_t a_stride, const int8_t* panel
   }
 }
 
-// `columns` sums of each row to where they go; rows of `sums` lie as far apart as columns of a panel.
+// Writes `columns` sums of each row as results. Rows of `sums` are as far apart as a panel is wide.
 HWY_INLINE void Finish(const ByteProduct& p, int64_t row, int64_t rows, int64_t column, int64_t columns,
                        int32_t* sums) {
   const Sums d;
@@ -84,7 +84,7 @@ HWY_INLINE void Finish(const ByteProduct& p, int64_t row, int64_t rows, int64_t 
     const int64_t at = r * p.y_stride + column;
     switch (p.result) {
       case ByteResult::kSums:
-        // Not by memcpy: GCC makes of it an instruction that moves strings, which is slow to begin.
+        // memcpy is avoided here: GCC turns it into a string instruction, which is slow to start.
         Make(d, static_cast<int32_t*>(p.y) + at, columns,
              [=](const auto& load) EPIPHYTE_INLINE { return load(d, sums); });
         break;
@@ -141,7 +141,7 @@ constexpr int64_t kTileSteps = kTileBytes / 4;
 constexpr int64_t kTileColumns = kTileBytes / 4;
 constexpr int64_t kPairColumns = 2 * kTileColumns;
 
-// The last steps of a product, fewer than a tile has, as whole tiles that end with zeros.
+// The last steps of a GEMM, fewer than a tile has, copied to whole tiles that end with zeros.
 struct LastSteps {
   alignas(64) uint8_t a[2 * kTileRows * kTileBytes];
   alignas(64) int8_t panel[kTileSteps * kPairColumns * 4];
@@ -172,11 +172,11 @@ HWY_INLINE void AddTiles(const uint8_t* a, int64_t a_stride, const int8_t* panel
   }
 }
 
-// What is fetched into the second cache meanwhile: some lines with each step of tiles.
+// Prefetches into the second-level cache meanwhile: some lines with each step of tiles.
 class Ahead {
  public:
   HWY_INLINE Ahead() {}  // nothing
-  // From `from` on as many bytes, over so many steps; null: nothing.
+  // Prefetches `bytes` bytes from `from`, spread over `steps` steps; null prefetches nothing.
   HWY_INLINE Ahead(const int8_t* from, int64_t bytes, int64_t steps) {
     if (from == nullptr || steps == 0) return;
     at_ = from;
@@ -193,10 +193,10 @@ class Ahead {
 
   const int8_t* at_ = nullptr;
   const int8_t* end_ = nullptr;
-  int64_t bytes_ = 0;  // in a step
+  int64_t bytes_ = 0;  // per step
 };
 
-// Up to 32 rows times two tiles of columns. `last`: null when there are no steps but whole tiles of them.
+// Multiplies up to 32 rows by two tiles of columns. `last` is null when all steps fill whole tiles.
 template <int kRowTiles>
 HWY_INLINE void TilePair(const uint8_t* a, int64_t a_stride, const int8_t* panel, int64_t tiles, const LastSteps* last,
                          const int32_t* start, int32_t* to, Ahead& ahead) {
@@ -219,7 +219,7 @@ HWY_INLINE void TilePair(const uint8_t* a, int64_t a_stride, const int8_t* panel
   }
 }
 
-// Requantises all rows of a pair of tiles of columns, whose factors stay in registers, two rows at a time.
+// Requantises all rows of a pair of tiles of columns, two rows at a time. The factors stay in registers.
 HWY_INLINE void RequantizePair(const ByteProduct& p, int64_t row, int64_t rows, int64_t column, const int32_t* sums) {
   const Sums d;
   const hn::ScalableTag<float> df;
@@ -232,7 +232,7 @@ HWY_INLINE void RequantizePair(const ByteProduct& p, int64_t row, int64_t rows, 
                          EPIPHYTE_INLINE { return hn::Mul(hn::ConvertTo(df, hn::Load(d, from)), factor); };
   auto* to = static_cast<uint8_t*>(p.y) + row * p.y_stride + column;
   for (int64_t r = 0; r < rows; r += 2, sums += 2 * kBytePanel, to += 2 * p.y_stride) {
-    // A last row is taken twice.
+    // An odd last row is taken twice.
     const int64_t next = r + 1 < rows ? 1 : 0;
     const int32_t* const below = sums + next * kBytePanel;
     const hn::Vec<decltype(df)> values[4] = {value(sums, left), value(sums + kTileColumns, right), value(below, left),
@@ -243,11 +243,11 @@ HWY_INLINE void RequantizePair(const ByteProduct& p, int64_t row, int64_t rows, 
   }
 }
 
-// A pair of tiles of columns stays in the first cache while all rows are multiplied by it.
+// Multiplies all rows by a pair of tiles of columns, which stays in the first-level cache meanwhile.
 void ProductByAmx(const ByteProduct& p) {
   HWY_ALIGN int32_t sums[2 * kTileRows * kBytePanel];
   LastSteps last;
-  // Few steps have tiles of their own, smaller ones.
+  // A GEMM with few steps uses smaller tiles.
   const bool few = p.steps > 0 && p.steps < kTileSteps;
   const int64_t steps = few ? p.steps : kTileSteps;
   const int64_t tiles = p.steps / steps, last_steps = p.steps % steps;
@@ -294,7 +294,7 @@ void RequantizeAll(const int32_t* sums, const float* factor, int32_t zero, int32
   RequantizeSums(sums, factor, Rounding(zero, low, high), y, n);
 }
 
-// The bytes of four rows of a panel in turn.
+// Interleaves the bytes of four rows of a panel.
 class Weave {
  public:
   HWY_INLINE explicit Weave(uint8_t flip) : flip_(hn::Set(Bytes(), flip)) {}
@@ -310,7 +310,7 @@ class Weave {
       const auto high_ab = hn::BitCast(dw, hn::InterleaveUpper(d, a, b));
       const auto low_ef = hn::BitCast(dw, hn::InterleaveLower(d, e, f));
       const auto high_ef = hn::BitCast(dw, hn::InterleaveUpper(d, e, f));
-      // Of each 16 columns: 0 to 3, 4 to 7, and so on.
+      // Columns 0 to 3 of each 16, then 4 to 7, and so on.
       Store(hn::InterleaveLower(dw, low_ab, low_ef), hn::InterleaveUpper(dw, low_ab, low_ef),
             hn::InterleaveLower(dw, high_ab, high_ef), hn::InterleaveUpper(dw, high_ab, high_ef), to + c * 2);
     }
@@ -327,7 +327,7 @@ class Weave {
   static constexpr int64_t kColumns = static_cast<int64_t>(hn::MaxLanes(Bytes()));
 
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
-  // Block i of each vector has columns of 16 i and more.
+  // Block i of each vector has the columns from 16 i on.
   static HWY_INLINE void Store(Word a, Word b, Word e, Word f, uint16_t* to) {
     const Words d;
     const auto store = [=](Word ab, Word ef, uint16_t* at) EPIPHYTE_INLINE {
@@ -350,7 +350,7 @@ class Weave {
   hn::Vec<Bytes> flip_;
 };
 
-// Four rows at a time.
+// Packs four rows at a time.
 void PackRows(const ByteMatrix& w, int64_t first, int64_t columns, int8_t* panel) {
   constexpr int64_t kAhead = 48;  // rows
   const Weave weave(w.flip);
@@ -400,7 +400,7 @@ int32_t SumBytes(const uint8_t* row, int64_t n, uint8_t flip) {
   for (; i + kBytes <= n; i += kBytes) sums = hn::Add(sums, hn::SumsOf8(hn::Xor(hn::LoadU(d, row + i), flips)));
   const auto rest = static_cast<size_t>(n - i);
   if (rest != 0) {
-    // Lanes beyond the row are 0, before they are turned.
+    // Lanes beyond the row are 0 before their bits are flipped.
     sums = hn::Add(sums, hn::SumsOf8(hn::Xor(LoadPart(d, row + i, rest), flips)));
     i += kBytes;
   }
@@ -425,10 +425,10 @@ bool HasVnni() {
 #endif
 }
 
-// Set when the library is loaded, before which products go without.
+// Set when the library is loaded; before that, GEMMs don't use VNNI.
 bool g_has_vnni = HasVnni();
 
-// Fewer leave most of a tile unused.
+// Fewer rows would leave most of a tile unused.
 constexpr int64_t kFewestAmxRows = 3;
 
 }  // namespace

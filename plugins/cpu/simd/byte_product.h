@@ -1,8 +1,8 @@
-// Products of bytes, summed exactly in int32, which wraps: unsigned bytes times a matrix of signed ones that is packed
-// once and used many times. By AMX (amx.h) or AVX-512's VNNI where the CPU has them, elsewhere by products of 16-bit
-// numbers; nothing saturates, and the numbers are the same everywhere.
+// int8 GEMM: unsigned bytes times a matrix of signed bytes that is packed once and used many times. Sums are exact in
+// int32 and wrap. Uses AMX (amx.h) or AVX-512 VNNI if the CPU has them, otherwise 16-bit products. Nothing saturates,
+// and results are the same everywhere.
 //
-// W [k, n] is stored in panels of kBytePanel columns; a panel has, for each four rows of W, the four bytes of each of
+// W [k, n] is stored in panels of kBytePanel columns. A panel holds, for each four rows of W, the four bytes of each of
 // its columns. Rows and columns beyond W are zeros.
 //
 //     PackBytePanels(w, panels, sums);                 // BytePanelBytes(n, k) of them, aligned to 64 bytes
@@ -12,7 +12,8 @@
 //     …
 //     RunByteProduct(product);                         // y[rows, n] = start + a W
 //
-// int8 on the left is uint8 after FlipBytes, with a zero point that is 128 more; uint8 on the right is int8 likewise.
+// An int8 left side becomes uint8 by FlipBytes, with a zero point that is 128 higher. A uint8 right side becomes int8
+// likewise.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +26,8 @@ constexpr int64_t ByteSteps(int64_t k) { return (k + 3) / 4; }
 constexpr int64_t BytePanelColumns(int64_t n) { return (n + kBytePanel - 1) / kBytePanel * kBytePanel; }
 constexpr int64_t BytePanelBytes(int64_t n, int64_t k) { return BytePanelColumns(n) * ByteSteps(k) * 4; }
 
-// A matrix of bytes with outer * inner rows: element (o, i) of a column is o * outer_stride + i * inner_stride bytes
-// behind the column's first one. `flip` is 0 for int8, 0x80 for uint8, which then counts from -128.
+// A matrix of bytes with outer * inner rows. Element (o, i) of a column is o * outer_stride + i * inner_stride bytes
+// after the column's first one. `flip` is 0 for int8 and 0x80 for uint8, so that uint8 elements count from -128.
 struct ByteMatrix {
   const uint8_t* data = nullptr;
   uint8_t flip = 0;
@@ -34,56 +35,57 @@ struct ByteMatrix {
   int64_t column_stride = 1, outer_stride = 0, inner_stride = 0;
 };
 
-// Packs columns [first, first + count), of which `first` is a panel's. `subtracted`: what each column of the matrix is
-// lessened by, which must leave int8; may be null. `sums`: of each packed column, or null.
+// Packs columns [first, first + count); `first` is the first column of a panel. `subtracted` has, for each matrix
+// column, a number that is subtracted from its elements; the differences must fit int8. `sums` receives the sum of each
+// packed column. `subtracted` and `sums` may be null.
 void PackBytePanels(const ByteMatrix& w, int64_t first, int64_t count, const int32_t* subtracted, int8_t* panels,
                     int32_t* sums);
 
 // to[i] = from[i] ^ 0x80; `to` may be `from`.
 void FlipBytes(const uint8_t* from, uint8_t* to, int64_t n);
-// The sum of row[i] ^ flip.
+// Returns the sum of row[i] ^ flip.
 int32_t SumOfBytes(const uint8_t* row, int64_t n, uint8_t flip = 0);
 
-// What becomes of a sum.
+// Conversion of a sum to a result.
 enum class ByteResult : uint8_t {
   kSums,         // int32
-  kRequantized,  // bytes: within low and high, round(float(sum) * factor) + zero; halves to even, NaN is the lowest
+  kRequantized,  // bytes: round(float(sum) * factor) + zero in [low, high]; halves to even, NaN gives the lowest
   kScaled,       // float: float(sum) * factor + bias, rounded twice
 };
 
 struct ByteProduct {
   const uint8_t* a = nullptr;
-  int64_t a_stride = 0;  // in bytes
+  int64_t a_stride = 0;  // bytes between rows
   int64_t rows = 0, columns = 0, steps = 0;
-  const int8_t* panels = nullptr;  // of these columns
-  // Panels that are in no cache of this core are fetched while the ones before are multiplied; `next`: one of as many
-  // steps that comes after these, or null.
+  const int8_t* panels = nullptr;  // panels of these columns
+  // True when the panels are in no cache of this core: each panel is then prefetched while the one before it is
+  // multiplied. `next` is a panel with as many steps that is used after these, or null.
   bool fetches_ahead = false;
   const int8_t* next = nullptr;
-  // By column, as many as whole panels have: what a sum begins with.
+  // Initial sums, by column, padded to whole panels.
   const int32_t* start = nullptr;
-  // Each pair that isn't null adds row_terms[row] * column_terms[column]; column terms as `start`.
+  // Each pair that isn't null adds row_terms[row] * column_terms[column]. Column terms are padded as `start` is.
   const int32_t* row_terms[2] = {nullptr, nullptr};
   const int32_t* column_terms[2] = {nullptr, nullptr};
 
   ByteResult result = ByteResult::kSums;
   void* y = nullptr;
-  int64_t y_stride = 0;           // in elements
-  const float* factor = nullptr;  // by column, as `start`
-  const float* bias = nullptr;    // of kScaled, as `start`; null: none
+  int64_t y_stride = 0;           // elements between rows
+  const float* factor = nullptr;  // by column, padded as `start` is
+  const float* bias = nullptr;    // kScaled only; padded as `start` is; null: none
   int32_t zero = 0, low = 0, high = 255;
 };
 
 void RunByteProduct(const ByteProduct& product);
-// With AMX, rows of the left side that are multiplied by weights while these are in the registers; else 0.
+// Number of left-side rows that AMX multiplies by weights while the weights stay in registers; 0 without AMX.
 int64_t ByteTileRows();
 
-// n sums to bytes as kRequantized has it, with a factor for each.
+// Converts n sums to bytes as kRequantized does, with one factor for each sum.
 void RequantizeRow(const int32_t* sums, const float* factor, int32_t zero, int32_t low, int32_t high, uint8_t* y,
                    int64_t n);
 
-// Whether products go through VNNI, without which they don't go through AMX either. While it lives, a WithoutVnni keeps
-// them from it, for tests; no other thread may be inside a product when it is made or goes.
+// Whether GEMMs use VNNI. Without VNNI they use no AMX either. WithoutVnni disables both while it lives, for tests. No
+// other thread may be inside a GEMM when it is constructed or destroyed.
 bool UsesVnni();
 class WithoutVnni {
  public:

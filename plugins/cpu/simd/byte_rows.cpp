@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "plugins/cpu/simd/per_target.h"
-// After the policy.
+// These includes must follow per_target.h, which sets the target policy.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -55,8 +55,8 @@ void SumSigned(const uint8_t* const* rows, int64_t count, int32_t* y, int64_t n)
 using Words = hn::Repartition<uint16_t, Sums>;
 constexpr int64_t kBytes = static_cast<int64_t>(hn::MaxLanes(Bytes()));
 
-// Sums of a vector of channels, of which `n` are there: four vectors, of which each has four channels of every block of
-// 16, as interleaving leaves them. `sum` is what they begin with. Rows are read from byte `from` on.
+// Sums of a vector of channels, of which the first `n` exist. The four result vectors each have four channels of every
+// block of 16, as interleaving leaves them. `sum` holds the initial sums. Rows are read from byte `from` on.
 template <class Way, bool kFlips>
 HWY_INLINE void Depthwise(const ByteDepthwise& p, const uint8_t* const* rows, int64_t from, int64_t first, int64_t n,
                           Sum (&sum)[4]) {
@@ -87,7 +87,7 @@ HWY_INLINE void Depthwise(const ByteDepthwise& p, const uint8_t* const* rows, in
   }
 }
 
-// Numbers of a vector of channels in the order of such sums, and back.
+// Permutes the numbers of a vector of channels into the order of such sums, and back.
 template <typename T>
 HWY_INLINE void ToOrderOfSums(const T* natural, T* sums) {
   const hn::CappedTag<T, 4> four;
@@ -188,8 +188,8 @@ HWY_INLINE void Combine(const uint8_t* a, int64_t a_stride, QuantParams a_end, c
   }
 }
 
-// Sums by fewer steps that round elsewhere: those of four vectors of which one is so near to the middle between two
-// results that this may matter are left to `exact`.
+// Adds by fewer steps, which round differently. Four vectors go to `exact` if one of them is so near to the middle
+// between two results that the difference may matter.
 template <typename T>
 class NearSum {
  public:
@@ -198,9 +198,9 @@ class NearSum {
 
   HWY_INLINE NearSum(QuantParams a, QuantParams b, QuantParams y, int32_t low, int32_t high) : order_(OrderOfFours()) {
     const double a_factor = static_cast<double>(a.scale) / y.scale, b_factor = static_cast<double>(b.scale) / y.scale;
-    // How far the two results lie apart, before they become integers, where these are bytes. What is exact rounds by
-    // 2^-24 of each term, of their sum and of the quotient; here factors, `rest` and two sums round, of which `rest`
-    // and the first sum are up to 255 (1 + a + b). Together that is 1020 a + 1275 b + 2046 times 2^-24.
+    // Bound of the difference between both results before they are rounded to integers, for results that are bytes. The
+    // exact way rounds each term, their sum and the quotient by 2^-24. Here the factors, `rest` and two sums are
+    // rounded; `rest` and the first sum are up to 255 (1 + a + b). Together that is 1020 a + 1275 b + 2046 times 2^-24.
     const double error = 0x1.2p-24 * (1300 * (a_factor + b_factor) + 2100);
     suits_ = error < 0.125;
     const Floats d;
@@ -214,7 +214,7 @@ class NearSum {
 
   bool suits() const { return suits_; }
 
-  // What numbers of b add to a result.
+  // Contribution of numbers of b to a result.
   HWY_INLINE V Term(V b) const { return hn::MulAdd(b, of_b_, rest_); }
   HWY_INLINE void Terms(const uint8_t* b, V (&terms)[4]) const {
     for (int v = 0; v < 4; ++v) terms[v] = Term(Load(b + v * kLanes));
@@ -283,7 +283,7 @@ HWY_INLINE void CombineOf(ByteOperation operation, const uint8_t* a, int64_t a_s
   if (i < n) exact(i, n - i);
 }
 
-// Columns are taken one after the other for some rows, so that the terms of the row that is added stay in registers.
+// Handles one block of columns after the other for some rows. So the terms of the added row stay in registers.
 template <typename T>
 HWY_INLINE void AddRow(const ByteRowSum& sum) {
   using Near = NearSum<T>;
@@ -351,7 +351,7 @@ void PackDepthwise(const ByteMatrix& w, const int32_t* subtracted, int8_t* packe
   std::fill_n(sums, blocks * kDepthwiseBlock, 0);
   for (int64_t c = 0; c < w.columns; ++c) {
     const int64_t inside = c % kDepthwiseBlock;
-    // Vector (inside % 16) / 4 of the step, in which the block of 16 has its place.
+    // The block of 16 belongs to vector (inside % 16) / 4 of the step.
     int8_t* const to =
         packed + (c - inside) * steps * 4 + inside % 16 / 4 * kDepthwiseBlock + inside / 16 * 16 + inside % 4 * 4;
     for (int64_t t = 0; t < taps; ++t) {

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "plugins/cpu/simd/per_target.h"
-// After the policy.
+// These includes must follow per_target.h, which sets the target policy.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -29,7 +29,7 @@ void MapOneByOne(const uint8_t* table, const uint8_t* x, uint8_t* y, int64_t n) 
 }
 
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-// Of two vectors that hold half of a table: what the lowest seven bits of each byte choose.
+// Selects by the lowest seven bits of each byte from two vectors that hold half of a table.
 template <class V>
 HWY_INLINE V Choose(V index, V low, V high) {
   asm("vpermi2b %2, %1, %0" : "+v"(index.raw) : "v"(low.raw), "v"(high.raw));
@@ -70,7 +70,7 @@ bool HasVbmi() {
   return false;
 #endif
 }
-// Before the library is loaded it goes without.
+// False until the library is loaded.
 const bool g_has_vbmi = HasVbmi();
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "plugins/cpu/simd/per_target.h"
-// After the policy.
+// These includes must follow per_target.h, which sets the target policy.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -22,8 +22,8 @@ using Block = hn::FixedTag<T, 16 / sizeof(T)>;
 template <typename T>
 constexpr int64_t kBlock = 16 / sizeof(T);
 
-// Each step puts elements of two vectors in turn, so that after as many as it takes to get from one element to a vector
-// of them each vector is a column.
+// Each step interleaves the elements of two vectors. The number of steps is the base-2 logarithm of the elements of a
+// vector; after them each vector is a column.
 template <typename T>
 HWY_INLINE void TransposeBlock(const T* from, int64_t from_stride, T* to, int64_t to_stride) {
   const Block<T> d;
@@ -57,7 +57,7 @@ HWY_INLINE void TransposeMatrix(const T* from, int64_t from_stride, int64_t rows
       for (int64_t r = 0; r < 3; ++r) to[3 * c + r] = from[r * from_stride + c];
     return;
   }
-  if (columns == 3 && from_stride == 3) {  // its pixels
+  if (columns == 3 && from_stride == 3) {  // the pixels of an image
     int64_t r = 0;
     for (; r + kStep <= rows; r += kStep) {
       hn::Vec<Block<T>> planes[3];
@@ -68,7 +68,7 @@ HWY_INLINE void TransposeMatrix(const T* from, int64_t from_stride, int64_t rows
       for (int64_t c = 0; c < 3; ++c) to[c * to_stride + r] = from[3 * r + c];
     return;
   }
-  // Blocks at the ends reach back. Those that make a line of the cache come one after another.
+  // Blocks at the ends reach back. Blocks that form a cache line follow each other.
   constexpr int64_t kLine = 4 * kStep;
   const int64_t row_step = std::min(rows, kStep), column_step = std::min(columns, kStep);
   for (int64_t line = 0; line < rows; line += kLine) {
@@ -89,10 +89,11 @@ HWY_INLINE void TransposeMatrix(const T* from, int64_t from_stride, int64_t rows
     }
   }
 }
-// Of four bytes: as many rows as a vector has elements, four of each, so that what is stored are whole vectors.
+// Transpose of four-byte elements: as many rows as a vector has elements, four of each, so that whole vectors are
+// stored.
 using Words = hn::ScalableTag<uint32_t>;
 
-// Four elements of rows 0, 4, 8 …
+// Loads four elements each of rows 0, 4, 8 …
 template <class D>
 HWY_INLINE hn::Vec<D> LoadEveryFourth(D d, const uint32_t* from, int64_t from_stride) {
   constexpr size_t kLanes = hn::MaxLanes(D());
@@ -115,8 +116,8 @@ HWY_INLINE void TransposeFour(D d, const uint32_t* from, int64_t from_stride, ui
   hn::StoreU(hn::InterleaveLower(d, even_high, odd_high), d, to + 2 * to_stride);
   hn::StoreU(hn::InterleaveUpper(d, even_high, odd_high), d, to + 3 * to_stride);
 }
-// Rows from `r` on: by vectors of d, then by shorter ones, then one by one. At least four columns, the last four of
-// which may be among those before.
+// Transposes rows from `r` on: by vectors of d, then by shorter ones, then one by one. There must be at least four
+// columns; the last four may overlap those before.
 template <class D>
 HWY_INLINE void TransposeRows(D d, const uint32_t* from, int64_t from_stride, int64_t r, int64_t rows, int64_t columns,
                               uint32_t* to, int64_t to_stride) {

@@ -1,4 +1,4 @@
-// A matrix of elements of one, two or four bytes the other way round: channels first to channels last, and back.
+// Transpose of a matrix of elements of one, two or four bytes: channels first to channels last, and back.
 #pragma once
 
 #include <cstdint>

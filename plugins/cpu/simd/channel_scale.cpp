@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "plugins/cpu/simd/per_target.h"
-// After the policy.
+// These includes must follow per_target.h, which sets the target policy.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -30,7 +30,7 @@ HWY_INLINE void ScaleRow(const float* x, const float* scale, const float* shift,
   StorePart(d, hn::MulAdd(LoadPart(d, x + i, rest), factor, offset), y + i, rest);
 }
 
-// Channels that fill a whole number of vectors, few enough for their parameters to stay in registers.
+// Scales channels that fill a whole number of vectors, few enough for their parameters to stay in registers.
 template <int kVectors, class D>
 HWY_INLINE void ScaleVectors(D d, const float* x, const float* scale, const float* shift, float* y, int64_t points) {
   constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
@@ -51,7 +51,7 @@ void ScaleChannels(const float* x, const float* scale, const float* shift, float
   if (width == kLanes) return ScaleVectors<1>(Tag(), x, scale, shift, y, points);
   if (width == 2 * kLanes) return ScaleVectors<2>(Tag(), x, scale, shift, y, points);
   if (width == 4 * kLanes) return ScaleVectors<4>(Tag(), x, scale, shift, y, points);
-  // As many points as make whole vectors are one row of more channels, whose parameters are written out.
+  // As many points as make whole vectors are treated as one row of more channels, with repeated parameters.
   constexpr int64_t kMostWidth = 32;
   if (width < kMostWidth && width % kLanes != 0 && points >= 8 * kLanes) {
     float factors[kMostWidth * kLanes], offsets[kMostWidth * kLanes];

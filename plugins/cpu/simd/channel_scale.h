@@ -1,4 +1,4 @@
-// Tensors whose channels lie side by side, times a factor for each channel: batch normalisation behind a convolution.
+// Channels-last tensors times a factor for each channel: batch normalisation after a convolution.
 #pragma once
 
 #include <cstdint>

@@ -26,7 +26,7 @@ using U16 = hn::Rebind<uint16_t, F32>;
 using U8 = hn::Rebind<uint8_t, F32>;
 using Floats = hn::Vec<F32>;
 
-// y[i] = f(x[i]), of types that differ.
+// y[i] = f(x[i]), for different types.
 template <class From, class To, class F>
 HWY_INLINE void MapTo(From from, const hn::TFromD<From>* x, To to, hn::TFromD<To>* y, int64_t n, const F& f) {
   static_assert(hn::MaxLanes(From()) == hn::MaxLanes(To()));
@@ -34,8 +34,8 @@ HWY_INLINE void MapTo(From from, const hn::TFromD<From>* x, To to, hn::TFromD<To
 }
 
 #if HWY_ARCH_X86 && !HWY_CAP_GE256
-// All of a vector of small integers, of which as many as there are floats in a vector take as long to load. By sign
-// bits beside them, because shifts wait for the same units as conversions do.
+// Converts a whole vector of small integers. Loading as many of them as a vector has floats would take as long. Sign
+// bits are interleaved, because shifts compete with conversions for the same execution units.
 template <class D>
 HWY_INLINE void VectorToFloats(D d, hn::Vec<D> v, float* to) {
   if constexpr (sizeof(hn::TFromD<D>) == 4) {
@@ -77,7 +77,7 @@ void U8ToFloats(const uint8_t* from, float* to, int64_t n) { IntegersToFloats(fr
 void U16ToFloats(const uint16_t* from, float* to, int64_t n) { IntegersToFloats(from, to, n); }
 void U32ToFloats(const uint32_t* from, float* to, int64_t n) { IntegersToFloats(from, to, n); }
 
-// What int32 doesn't hold, and NaN, gives the lowest: what x86's instruction does, but not Highway's function.
+// NaN and values outside int32 give the lowest integer. x86's instruction does that, but Highway's function doesn't.
 HWY_INLINE hn::Vec<I32> Truncated(Floats v) {
 #if HWY_ARCH_X86 && HWY_CAP_GE512
   return hn::Vec<I32>{_mm512_cvttps_epi32(v.raw)};
@@ -86,7 +86,7 @@ HWY_INLINE hn::Vec<I32> Truncated(Floats v) {
 #elif HWY_ARCH_X86
   return hn::Vec<I32>{_mm_cvttps_epi32(v.raw)};
 #else
-  const auto fits = hn::Lt(v, hn::Set(F32(), 0x1p31f));  // too low ones give the lowest anyway
+  const auto fits = hn::Lt(v, hn::Set(F32(), 0x1p31f));  // too low values give the lowest anyway
   return hn::IfThenElse(hn::RebindMask(I32(), fits), hn::ConvertTo(I32(), v),
                         hn::Set(I32(), std::numeric_limits<int32_t>::min()));
 #endif
@@ -118,7 +118,7 @@ void FloatsToBools(const float* from, bool* to, int64_t n) {
   MakeBools(F32(), to, n, [=](const auto& load) EPIPHYTE_INLINE {
     const Floats v = load(F32(), from);
 #if HWY_ARCH_X86 && HWY_CAP_GE512
-    // Highway's Ne is false of NaN, and the negation of Eq an instruction of its own.
+    // Highway's Ne is false for NaN, and the negation of Eq costs an extra instruction.
     return hn::Mask<F32>{_mm512_cmp_ps_mask(v.raw, _mm512_setzero_ps(), _CMP_NEQ_UQ)};
 #else
     return hn::Not(hn::Eq(v, hn::Zero(F32())));
@@ -155,15 +155,15 @@ void FloatsToFloat16s(const float* from, kit::Float16* to, int64_t n) {
         [](Floats v) EPIPHYTE_INLINE { return Float16OfFloats(F32(), v); });
 }
 
-// Integers of 64 bits, and of 32 without sign, which go by int64: AVX-512 has instructions, which Highway 1.0 doesn't
-// know; for the others there is nothing better than one element after the other.
+// 64-bit integers, and unsigned 32-bit integers, which are converted by int64. AVX-512 has instructions that Highway
+// 1.0 doesn't know. For other targets nothing is better than one element after the other.
 template <typename T>
 HWY_INLINE T WideFromFloat(float value) {
   if constexpr (std::numeric_limits<T>::digits == 64) {
     if (value >= 0x1p63f) return value < 0x1p64f ? static_cast<T>(value) : T{1} << 63;
   }
 #if HWY_ARCH_X86
-  return static_cast<T>(_mm_cvttss_si64(_mm_set_ss(value)));  // the lowest of what doesn't fit
+  return static_cast<T>(_mm_cvttss_si64(_mm_set_ss(value)));  // gives the lowest if the value doesn't fit
 #else
   const bool fits = value < 0x1p63f && value >= -0x1p63f;
   return static_cast<T>(fits ? static_cast<int64_t>(value) : std::numeric_limits<int64_t>::min());
@@ -183,7 +183,7 @@ void U64ToFloats(const uint64_t* from, float* to, int64_t n) {
   MapTo(U64(), from, HalfF32(), to, n,
         [](auto v) EPIPHYTE_INLINE { return hn::Vec<HalfF32>{_mm512_cvtepu64_ps(v.raw)}; });
 }
-// What int64 doesn't hold gives the lowest.
+// Values outside int64 give the lowest.
 HWY_INLINE hn::Vec<I64> TruncatedWide(hn::Vec<HalfF32> v) { return hn::Vec<I64>{_mm512_cvttps_epi64(v.raw)}; }
 void FloatsToI64(const float* from, int64_t* to, int64_t n) {
   MapTo(HalfF32(), from, I64(), to, n, [](auto v) EPIPHYTE_INLINE { return TruncatedWide(v); });
@@ -201,7 +201,7 @@ void FloatsToU64(const float* from, uint64_t* to, int64_t n) {
   });
 }
 #else
-// Clang would take vectors apart and put others together.
+// Clang would vectorise this by taking vectors apart and putting them together again.
 #if HWY_COMPILER_CLANG
 #define EPIPHYTE_ONE_BY_ONE HWY_PRAGMA(clang loop vectorize(disable) unroll(disable))
 #else
@@ -211,7 +211,7 @@ void I64ToFloats(const int64_t* from, float* to, int64_t n) {
   EPIPHYTE_ONE_BY_ONE
   for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i]);
 }
-// What int64 holds, which nearly all numbers are, is converted as such without a jump.
+// Values that fit int64, which nearly all do, are converted as int64 without a branch.
 void U64ToFloats(const uint64_t* from, float* to, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     const auto number = static_cast<int64_t>(from[i]);
@@ -239,7 +239,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace epiphyte::cpu::simd {
 
-// Both directions of a type.
+// Exports both directions of a type.
 #define EPIPHYTE_CONVERSIONS(Type, Name)                                                \
   EPIPHYTE_EXPORT(Name##ToFloats);                                                      \
   EPIPHYTE_EXPORT(FloatsTo##Name);                                                      \

@@ -1,7 +1,7 @@
-// Floats from numbers of other types, and numbers of other types from floats, over rows, as ONNX's Cast converts them:
-// to integers by truncation, of what int32 (int64 for 32 and more bits without sign, and 64) holds the low bits, of
-// what it doesn't the integer with only the sign bit set; to bool whether it isn't zero; to formats of 16 bits to
-// nearest even.
+// Conversion of rows between float and other types, as ONNX's Cast does it. Conversion to an integer truncates to int32
+// and keeps the low bits. It uses int64 for unsigned types of 32 and more bits and for int64. A value outside that
+// range counts as the integer with only the sign bit set. Conversion to bool tells whether a value isn't zero.
+// Conversion to 16-bit formats rounds to nearest even.
 //
 //     const simd::ConvertLoop<int64_t, float> convert;
 //     convert(integers, floats, n);
@@ -13,8 +13,8 @@
 
 namespace epiphyte::cpu::simd {
 
-// One of the types is float, the other one double, Float16, BFloat16, bool, or an integer of 8 to 64 bits. In the
-// variant for the target that was chosen when it was made (targets.h).
+// One of the types is float. The other one is double, Float16, BFloat16, bool, or an integer of 8 to 64 bits. Runs the
+// variant for the target that was chosen when the loop was constructed (targets.h).
 template <typename From, typename To>
 class ConvertLoop {
  public:

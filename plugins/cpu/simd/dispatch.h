@@ -1,6 +1,6 @@
-// A call of the variant for the chosen target: HWY_EXPORT and HWY_DYNAMIC_DISPATCH without Highway's library, which
-// measures the CPU's timer for milliseconds when it is loaded, and is called at each dispatch, which takes as long as a
-// short row.
+// Calls the variant for the chosen target. This replaces HWY_EXPORT and HWY_DYNAMIC_DISPATCH, which need Highway's
+// library. That library measures the CPU's timer for milliseconds when it is loaded. It is also called at each
+// dispatch, which takes as long as a short row.
 //
 //     EPIPHYTE_EXPORT(Scale);
 //     void Scale(float* x, float by, int64_t n) { EPIPHYTE_DISPATCH(Scale)(x, by, n); }
@@ -15,8 +15,8 @@
 #define EPIPHYTE_DISPATCH(function) HWY_STATIC_DISPATCH(function)
 #else
 namespace epiphyte::cpu::simd {
-// The place of the chosen target in tables of variants, set by targets.cpp when the library is loaded; before that, the
-// baseline. The targets are the same in all files (per_target.h), and so are their places.
+// Index of the chosen target in tables of variants. targets.cpp sets it when the library is loaded; before that it is
+// the baseline. The targets, and so their indices, are the same in all files (per_target.h).
 inline size_t g_chosen_index = 0;
 }  // namespace epiphyte::cpu::simd
 #define EPIPHYTE_EXPORT(function)                                                                                     \

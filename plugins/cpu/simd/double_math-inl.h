@@ -3,8 +3,8 @@
 //     const hn::ScalableTag<double> d;
 //     hn::StoreU(Exp(d, hn::LoadU(d, x)), d, y);
 //
-// Largest errors, in units of the last place of the result: 2 each, of Sigmoid 3. Where a result is subnormal the unit is
-// that of subnormals. Coefficients: those of Cephes' exp, tanh, sin and cos.
+// Largest errors, in units of the last place of the result: 3 for Sigmoid, 2 for the others. For a subnormal result the
+// unit is that of subnormals. Coefficients: those of Cephes' exp, tanh, sin and cos.
 #if defined(EPIPHYTE_SIMD_DOUBLE_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef EPIPHYTE_SIMD_DOUBLE_MATH_INL_H
 #undef EPIPHYTE_SIMD_DOUBLE_MATH_INL_H
@@ -30,14 +30,14 @@ HWY_INLINE V Exp(D d, V x) {
   const V round = hn::Set(d, 0x1.8p52);
   const V shifted = hn::MulAdd(bounded, hn::Set(d, 1.44269504088896340736), round);
   const V count = hn::Sub(shifted, round);
-  // ln(2) in two parts, of which the first times any count is exact.
+  // ln(2) is split in two parts; the first times any count is exact.
   const V r = hn::NegMulAdd(count, hn::Set(d, 1.42860682030941723212e-6),
                             hn::NegMulAdd(count, hn::Set(d, 6.93145751953125e-1), bounded));
   const V z = hn::Mul(r, r);
   const V p = hn::Mul(r, Polynomial(d, z, 1.26177193074810590878e-4, 3.02994407707441961300e-2, 1.0));
   const V q = Polynomial(d, z, 3.00198505138664455042e-6, 2.52448340349684104192e-3, 2.27265548208155028766e-1, 2.0);
   const V e = hn::Add(hn::Set(d, 1.0), hn::Div(hn::Add(p, p), hn::Sub(q, p)));
-  // In two steps, because 2^n alone may be out of range where the result is not.
+  // Scaling takes two steps, because 2^n alone may be out of range when the result is not.
   const auto n = hn::Sub(hn::BitCast(di, shifted), hn::BitCast(di, round));
   const hn::RebindToUnsigned<D> du;
   const auto shifted_n = hn::BitCast(du, hn::Add(n, hn::Set(di, 2048)));  // is positive
@@ -48,7 +48,7 @@ HWY_INLINE V Exp(D d, V x) {
   return hn::Mul(hn::Mul(e, power(half)), power(hn::Sub(n, half)));
 }
 
-// 1 / (1 + exp(-x)), of negative ones exp(x) / (1 + exp(x)).
+// 1 / (1 + exp(-x)); for negative x, exp(x) / (1 + exp(x)).
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Sigmoid(D d, V x) {
   const V one = hn::Set(d, 1.0), e = Exp(d, hn::Neg(hn::Abs(x)));
@@ -67,7 +67,7 @@ HWY_INLINE V Tanh(D d, V x) {
   return hn::CopySignToAbs(hn::IfThenElse(hn::Lt(magnitude, hn::Set(d, 0.625)), near, far), x);
 }
 
-// sin(x) for `kSine`, otherwise cos(x): of x = q pi/2 + r, |r| <= pi/4, by the parity of q.
+// sin(x) if `kSine`, otherwise cos(x). With x = q pi/2 + r and |r| <= pi/4, the parity of q selects the polynomial.
 template <bool kSine, class D, class V = hn::Vec<D>>
 HWY_INLINE V SineWithin(D d, V x) {
   const hn::RebindToSigned<D> di;
@@ -76,7 +76,7 @@ HWY_INLINE V SineWithin(D d, V x) {
   const V count = hn::Sub(shifted, round);
   auto quarter = hn::BitCast(di, shifted);
   if constexpr (!kSine) quarter = hn::Add(quarter, hn::Set(di, 1));
-  // pi/2 in three parts, of which the first two times any count are exact.
+  // pi/2 is split in three parts; the first two times any count are exact.
   V r = hn::NegMulAdd(count, hn::Set(d, 2 * 7.85398125648498535156e-1), x);
   r = hn::NegMulAdd(count, hn::Set(d, 2 * 3.77489470793079817668e-8), r);
   r = hn::NegMulAdd(count, hn::Set(d, 2 * 2.69515142907905952645e-15), r);

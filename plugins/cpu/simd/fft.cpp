@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "plugins/cpu/simd/per_target.h"
-// After the policy.
+// These includes must follow per_target.h, which sets the target policy.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace epiphyte::cpu::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Complex numbers are pairs of lanes: a b, or a conj(b).
+// Complex numbers are pairs of lanes. Gives a b, or a conj(b).
 template <bool kConjugate, class D, class V = hn::Vec<D>>
 HWY_INLINE V Product(D d, V a, V b) {
   const V real = hn::DupEven(b), crossed = hn::Mul(hn::Reverse2(d, a), hn::DupOdd(b));
@@ -25,8 +25,8 @@ HWY_INLINE V Product(D d, V a, V b) {
   return kConjugate ? hn::OddEven(difference, sum) : hn::OddEven(sum, difference);
 }
 
-// The stage that joins transforms of `half` numbers to ones of twice as many; a vector is not longer than `half`
-// numbers.
+// The stage that joins transforms of `half` numbers to transforms of twice as many. A vector must not be longer than
+// `half` numbers.
 template <bool kInverse, class D>
 HWY_INLINE void StageBy(D d, double* values, const double* roots, int64_t n, int64_t half) {
   constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
@@ -80,7 +80,7 @@ EPIPHYTE_EXPORT(ComplexProducts);
 
 namespace {
 
-// An array of complex numbers may be read as one of their parts.
+// An array of complex numbers may be read as an array of real and imaginary parts.
 double* Parts(std::vector<Fft::Complex>& values) { return reinterpret_cast<double*>(values.data()); }
 const double* Parts(const std::vector<Fft::Complex>& values) { return reinterpret_cast<const double*>(values.data()); }
 
@@ -99,7 +99,7 @@ int64_t PaddedLength(int64_t length) {
 
 uint64_t Fft::BytesFor(int64_t length) {
   const int64_t padded = PaddedLength(length);
-  // Roots and values; and the chirp, the filter and the work of Bluestein's method.
+  // The first term counts roots and values. Bluestein's method also needs the chirp, the filter and its work buffer.
   const int64_t numbers = padded == length ? 2 * padded : 3 * padded + 2 * length;
   return static_cast<uint64_t>(numbers) * sizeof(Complex);
 }
@@ -113,7 +113,7 @@ Fft::Fft(int64_t length) : length_(length), padded_(PaddedLength(length)) {
   if (padded_ == length_) return;
   chirp_.reserve(static_cast<size_t>(length_));
   for (int64_t k = 0; k < length_; ++k) {
-    // k^2 modulo 2n keeps the angle small, and with it its error.
+    // k^2 modulo 2n keeps the angle, and with it its error, small.
     const auto square = static_cast<uint64_t>(k) * static_cast<uint64_t>(k) % static_cast<uint64_t>(2 * length_);
     chirp_.push_back(std::polar(1.0, -kPi * static_cast<double>(square) / static_cast<double>(length_)));
   }
@@ -139,7 +139,7 @@ void Fft::PowerOfTwo(std::vector<Complex>& values, bool inverse) const {
 
 void Fft::Transform(std::vector<Complex>& values, bool inverse) const {
   if (padded_ == length_) return PowerOfTwo(values, inverse);
-  // The inverse is the transform of the conjugate, conjugated.
+  // The inverse is computed as the conjugate of the transform of the conjugate.
   std::vector<Complex> work(static_cast<size_t>(padded_));
   for (size_t k = 0; k < chirp_.size(); ++k) work[k] = inverse ? std::conj(values[k]) : values[k];
   EPIPHYTE_DISPATCH(ComplexProducts)(Parts(work), Parts(chirp_), length_);

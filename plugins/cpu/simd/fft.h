@@ -16,7 +16,7 @@ class Fft {
   using Complex = std::complex<double>;
 
   explicit Fft(int64_t length);
-  // What the tables for a length take, and numbers being transformed beside them.
+  // Bytes of the tables for a length and of the numbers that are being transformed.
   static uint64_t BytesFor(int64_t length);
   int64_t length() const { return length_; }
   // `values` has `length` elements. Threads may share an Fft.
@@ -26,7 +26,7 @@ class Fft {
   void PowerOfTwo(std::vector<Complex>& values, bool inverse) const;
 
   int64_t length_;
-  int64_t padded_;               // the power of two that is computed with
+  int64_t padded_;               // length of the power-of-two transform
   std::vector<Complex> roots_;   // exp(-pi i k / half), k < half, for half = 1, 2, 4 … padded / 2, one after another
   std::vector<Complex> chirp_;   // Bluestein: exp(-pi i k^2 / length)
   std::vector<Complex> filter_;  // Bluestein: the transformed conjugate chirp

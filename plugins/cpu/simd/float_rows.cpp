@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "plugins/cpu/simd/per_target.h"
-// After the policy.
+// These includes must follow per_target.h, which sets the target policy.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -23,7 +23,7 @@ struct GreaterNumber {
   }
 };
 
-// `kTaps`: 0 where it isn't known.
+// `kTaps` is 0 if the number of taps isn't known at compile time.
 template <int64_t kTaps, bool kMean, class Join>
 HWY_INLINE void PoolOf(const FloatPool& p, const Join& join) {
   const hn::ScalableTag<float> d;

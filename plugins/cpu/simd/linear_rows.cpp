@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "plugins/cpu/simd/per_target.h"
-// After the policy.
+// These includes must follow per_target.h, which sets the target policy.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -26,7 +26,7 @@ void SampleRow(const LinearTaps& taps, const float* x, float* y) {
   const float* const upper_weights = taps.upper_weights.data();
   int64_t i = 0;
 #if HWY_ARCH_X86 && HWY_CAP_GE512
-  // Two vectors are a table of kReach floats, for which this version of Highway has no function.
+  // Two vectors form a table of kReach floats. This version of Highway has no function for that.
   const hn::CappedTag<float, LinearTaps::kBlock> d;
   const hn::RebindToSigned<decltype(d)> di;
   constexpr int64_t kBlock = LinearTaps::kBlock;
@@ -80,7 +80,7 @@ void BlendManyRows(const float* const* rows, const float* weights, int64_t count
   });
 }
 
-// By vectors of `d`, whose last one reaches back, or else by shorter ones.
+// Works by vectors of `d`, of which the last one reaches back, or for shorter rows by shorter vectors.
 template <class D, typename T>
 HWY_INLINE void DoubleBy(D d, const T* x, T* y, int64_t n) {
   constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(D()));

@@ -1,4 +1,4 @@
-// What local response normalisation does with the squares that it summed.
+// The scaling step of local response normalisation, which takes the sums of squares.
 #pragma once
 
 #include <cstdint>

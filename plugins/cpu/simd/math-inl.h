@@ -32,7 +32,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V AtMost(D d, V x, float limit) {
 #if HWY_ARCH_X86
-  return hn::Min(hn::Set(d, limit), x);  // of which x86 gives the second one when there is a NaN
+  return hn::Min(hn::Set(d, limit), x);  // x86 returns the second operand when there is a NaN
 #else
   return hn::IfThenElse(hn::Gt(x, hn::Set(d, limit)), hn::Set(d, limit), x);
 #endif
@@ -61,7 +61,7 @@ HWY_INLINE ExpParts<D> SplitExp(D d, V x) {
   const V round = hn::Set(d, 0x1.8p23f);  // adding it leaves the nearest integer in the low bits
   const V shifted = hn::MulAdd(x, hn::Set(d, 1.44269504f), round);
   const V count = hn::Sub(shifted, round);
-  // ln(2) in two parts, of which the first times any count is exact.
+  // ln(2) is split in two parts; the first times any count is exact.
   const V r = hn::NegMulAdd(count, hn::Set(d, 1.42860677e-6f), hn::NegMulAdd(count, hn::Set(d, 0.693145752f), x));
   return {r, count, hn::Sub(hn::BitCast(di, shifted), hn::BitCast(di, round))};
 }
@@ -79,8 +79,8 @@ HWY_INLINE hn::Vec<D> PowerOfTwo(D d, I n) {
 }
 constexpr float kExpIsZero = -104;  // at and below this x
 #if HWY_ARCH_X86 && HWY_CAP_GE512
-// v 2^count in one instruction, for which this version of Highway has no function; also where only one of both is in
-// range.
+// v 2^count in one instruction, for which this version of Highway has no function. It is also right when only one of
+// 2^count and the result is in range.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V TimesPowerOfTwo(D, V v, V count) {
   if constexpr (sizeof(v.raw) == 64) {
@@ -91,7 +91,8 @@ HWY_INLINE V TimesPowerOfTwo(D, V v, V count) {
     return V{_mm_scalef_ps(v.raw, count.raw)};
   }
 }
-// 0 but where `counts`: that of results which are too small is one that the CPU takes some hundred steps for.
+// Gives 0 in lanes where `counts` is false. Results there would be too small, and the CPU takes some hundred cycles to
+// compute such a number.
 template <class D, class M, class V = hn::Vec<D>>
 HWY_INLINE V TimesPowerOfTwoWhere(D, M counts, V v, V count) {
   if constexpr (sizeof(v.raw) == 64) {
@@ -136,13 +137,13 @@ HWY_INLINE V Exp(D d, V x) {
 #if HWY_ARCH_X86 && HWY_CAP_GE512
   return math_internal::TimesPowerOfTwo(d, p, parts.count);
 #else
-  // In two steps, because 2^n alone may be out of range where the result is not.
+  // Scaling takes two steps, because 2^n alone may be out of range when the result is not.
   const auto half = hn::ShiftRight<1>(parts.n);
   return hn::Mul(hn::Mul(p, math_internal::PowerOfTwo(d, half)), math_internal::PowerOfTwo(d, hn::Sub(parts.n, half)));
 #endif
 }
 
-// The same for x <= 0, many of which may be so small that the result is 0, as masked scores are.
+// exp(x) for x <= 0. Many x may be so small that the result is 0, as masked scores are.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V ExpOfMasked(D d, V x) {
 #if HWY_ARCH_X86 && HWY_CAP_GE512
@@ -168,13 +169,13 @@ HWY_INLINE V Log(D d, V x) {
   const auto fraction = hn::Add(hn::And(shifted, hn::Set(di, 0x7FFFFF)), root);
   const V f = hn::Sub(hn::BitCast(d, fraction), hn::Set(d, 1.0f));
   const V log = math_internal::JoinLog(d, e, f);
-  // Zero, infinity, negative numbers and NaN: -infinity, infinity, NaN and itself.
+  // The logarithm maps zero to -infinity, infinity to itself, negative numbers to NaN, and NaN to itself.
   const V nan = hn::Set(d, std::numeric_limits<float>::quiet_NaN());
   const V special = hn::IfThenElse(hn::Eq(x, zero), hn::Neg(infinity), hn::IfThenElse(hn::Lt(x, zero), nan, x));
   return hn::IfThenElse(hn::And(hn::Gt(x, zero), hn::Lt(x, infinity)), log, special);
 }
 
-// x P(x^2) / Q(x^2), fitted to within 2^-27 of itself up to where the result is 1.
+// x P(x^2) / Q(x^2), fitted to a relative error of 2^-27 up to where the result is 1.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Tanh(D d, V x) {
   const V bounded = AtMost(d, AtLeast(d, x, -9.02f), 9.02f);
@@ -192,7 +193,7 @@ HWY_INLINE V Erf(D d, V x) {
   const V z = hn::Mul(x, x);
   const V p = Polynomial(d, z, 8.38707456e-5f, -8.14708112e-4f, 0.00520145633f, -0.0268595881f, 0.112836994f,
                          -0.376126340f, 0.128379167f);
-  const V near = hn::MulAdd(p, magnitude, magnitude);  // the 1 of 1.128… apart keeps a bit more
+  const V near = hn::MulAdd(p, magnitude, magnitude);  // adding the 1 of 1.128… separately keeps a bit more
   const V t = AtMost(d, magnitude, 4.0f);
   const V q = Polynomial(d, t, 1.64306366e-6f, -4.61638586e-5f, 5.97585770e-4f, -0.00476262583f, 0.0264276371f,
                          -0.110087166f, -0.631823918f, -1.13023106f, 3.18539662e-4f);
@@ -210,8 +211,8 @@ HWY_INLINE V Sigmoid(D d, V x) {
 
 namespace math_internal {
 
-// sin(x) for `kSine`, otherwise cos(x): of x = q pi/2 + r, |r| <= pi/4, by the parity of q. Coefficients: those of
-// Cephes' sinf and cosf.
+// sin(x) if `kSine`, otherwise cos(x). With x = q pi/2 + r and |r| <= pi/4, the parity of q selects the polynomial.
+// Coefficients: those of Cephes' sinf and cosf.
 template <bool kSine, class D, class V = hn::Vec<D>>
 HWY_INLINE V SineWithin(D d, V x) {
   const hn::RebindToSigned<D> di;
@@ -220,7 +221,7 @@ HWY_INLINE V SineWithin(D d, V x) {
   const V count = hn::Sub(shifted, round);
   auto quarter = hn::BitCast(di, shifted);
   if constexpr (!kSine) quarter = hn::Add(quarter, hn::Set(di, 1));
-  // pi/2 in four parts, of which all but the last times any count are exact.
+  // pi/2 is split in four parts; all but the last times any count are exact.
   V r = hn::NegMulAdd(count, hn::Set(d, 0x1.92p0f), x);
   r = hn::NegMulAdd(count, hn::Set(d, 0x1.fb4p-12f), r);
   r = hn::NegMulAdd(count, hn::Set(d, 0x1.444p-24f), r);
@@ -250,8 +251,8 @@ HWY_INLINE V Cos(D d, V x) {
   return math_internal::Sine<false>(d, x);
 }
 
-// Of |x|, or for greater ones of (|x| - 1) / (|x| + 1) and -1 / |x|, which lie an eighth and a quarter of a turn apart.
-// Coefficients: those of Cephes' atanf.
+// The arctangent of |x|. Greater arguments use (|x| - 1) / (|x| + 1) and -1 / |x|, an eighth and a quarter of a turn
+// away. Coefficients: those of Cephes' atanf.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Atan(D d, V x) {
   const V one = hn::Set(d, 1.0f);
@@ -267,7 +268,7 @@ HWY_INLINE V Atan(D d, V x) {
 
 namespace math_internal {
 
-// asin(s) of z = s^2 up to 1/4. Coefficients: those of Cephes' asinf.
+// asin(s) for z = s^2 up to 1/4. Coefficients: those of Cephes' asinf.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V AsinWithin(D d, V s, V z) {
   const V p =
@@ -277,7 +278,7 @@ HWY_INLINE V AsinWithin(D d, V s, V z) {
 
 }  // namespace math_internal
 
-// Beyond 1/2 by the half angle: asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)).
+// Beyond 1/2 the half-angle formula applies: asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)).
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Asin(D d, V x) {
   const V half = hn::Set(d, 0.5f);
@@ -304,7 +305,7 @@ template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Softplus(D d, V x) {
   const V one = hn::Set(d, 1.0f);
   const V e = Exp(d, hn::Neg(hn::Abs(x)));
-  // 1 + e without its rounding: as it is, or as 2 (1 + (e - 1) / 2).
+  // 1 + e without rounding it: directly, or as 2 (1 + (e - 1) / 2).
   const V half = hn::Set(d, 0.5f);
   const auto upper = hn::Gt(e, hn::Set(d, 0.41421356f));
   const V f = hn::IfThenElse(upper, hn::MulSub(e, half, half), e);
@@ -317,7 +318,7 @@ template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Expm1(D d, V x) {
   const hn::RebindToSigned<D> di;
   const auto [r, count, n] = math_internal::SplitExp(d, AtLeast(d, AtMost(d, x, 89.0f), -18.0f));
-  // 2^n in two factors, because alone it may be out of range where the result is not.
+  // 2^n is applied as two factors, because alone it may be out of range when the result is not.
   const auto half = hn::ShiftRight<1>(n);
   const auto rest = hn::Sub(n, half);
   const V first = math_internal::PowerOfTwo(d, half);

@@ -1,4 +1,4 @@
-// What the functions of floats (math-inl.h), of doubles (double_math-inl.h) and powers (power.cpp) are made of.
+// Building blocks of the functions of floats (math-inl.h), of doubles (double_math-inl.h) and of powers (power.cpp).
 #if defined(EPIPHYTE_SIMD_MATH_PARTS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef EPIPHYTE_SIMD_MATH_PARTS_INL_H
 #undef EPIPHYTE_SIMD_MATH_PARTS_INL_H
@@ -23,13 +23,13 @@ template <class D, class V = hn::Vec<D>, typename... Rest>
 HWY_INLINE V HornerStep(D d, V x, V sum, hn::TFromD<D> next, Rest... rest) {
   return HornerStep(d, x, hn::MulAdd(sum, x, hn::Set(d, next)), rest...);
 }
-// Of the coefficients of x^n, x^(n-1) … 1.
+// The polynomial with the coefficients of x^n, x^(n-1) … 1.
 template <class D, class V = hn::Vec<D>, typename... Rest>
 HWY_INLINE V Polynomial(D d, V x, hn::TFromD<D> first, Rest... rest) {
   return HornerStep(d, x, hn::Set(d, first), rest...);
 }
 
-// The sine of an angle of so many quarters of a turn and a rest, by the sine and the cosine of that.
+// The sine of an angle that is a number of quarter turns plus a rest, from the sine and the cosine of the rest.
 template <class D, class I, class V = hn::Vec<D>>
 HWY_INLINE V SineOfQuarters(D d, I quarters, V sine, V cosine) {
   const hn::RebindToSigned<D> di;
@@ -39,7 +39,8 @@ HWY_INLINE V SineOfQuarters(D d, I quarters, V sine, V cosine) {
   return hn::Xor(hn::IfThenElse(odd, cosine, sine), sign);
 }
 
-// `y`, the sine or cosine of angles `x` below `most`; those beyond, infinities and NaN go to the standard library.
+// `y` is the sine or cosine of `x`, for angles below `most`. Greater angles, infinities and NaN go to the standard
+// library.
 template <bool kSine, class D, class V = hn::Vec<D>>
 HWY_INLINE V WithAnglesBeyond(D d, V x, V y, hn::TFromD<D> most) {
   if (HWY_LIKELY(hn::AllTrue(d, hn::Lt(hn::Abs(x), hn::Set(d, most))))) return y;

@@ -84,7 +84,7 @@ HWY_INLINE void ShortSoftmax(D d, const float* x, float* y, size_t n) {
   StorePart(d, softmax, y, n);
 }
 
-// A row of so many whole vectors, which stay in registers. Sums are those of ReduceBy.
+// A row of kVectors whole vectors, which stay in registers. Sums have the order of ReduceBy.
 template <int kVectors>
 HWY_INLINE void HeldSoftmax(const float* x, float* y) {
   const D d;
@@ -106,7 +106,7 @@ HWY_INLINE void HeldSoftmax(const float* x, float* y) {
   const V factor = hn::Set(d, 1.0f / JoinLanes(d, sums[0], Plus()));
   for (int v = 0; v < kVectors; ++v) hn::StoreU(hn::Mul(values[v], factor), d, y + v * kLanes);
 }
-// False for rows of other lengths.
+// Returns false for rows of other lengths.
 HWY_INLINE bool SoftmaxOfFewVectors(const float* x, float* y, int64_t n) {
 #if HWY_CAP_GE512
   constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(D()));

@@ -1,4 +1,4 @@
-// Rows of floats scaled by what was computed of them: normalisations and softmax. y may be x.
+// Rows of floats scaled by statistics of the row: normalisations and softmax. y may be x.
 //
 //     const simd::NormalizeLoops& loops = simd::ChosenNormalizeLoops();
 //     const float mean = loops.sum(x, n) / n;
@@ -10,7 +10,7 @@ namespace epiphyte::cpu::simd {
 
 struct NormalizeLoops {
   float (*sum)(const float* x, int64_t n);
-  float (*largest)(const float* x, int64_t n);  // NaN if there is one
+  float (*largest)(const float* x, int64_t n);  // NaN if the row has one
   float (*sum_of_squared_distances)(const float* x, int64_t n, float from);
   // y = x factor + offset
   void (*affine)(const float* x, float* y, int64_t n, float factor, float offset);
@@ -22,7 +22,7 @@ struct NormalizeLoops {
   void (*log_softmax)(const float* x, float* y, int64_t n);
 };
 
-// In the variants for the target that is chosen now (targets.h).
+// The variants for the target that is chosen now (targets.h).
 const NormalizeLoops& ChosenNormalizeLoops();
 
 }  // namespace epiphyte::cpu::simd

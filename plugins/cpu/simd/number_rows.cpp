@@ -12,11 +12,11 @@
 
 #include "plugins/cpu/simd/dispatch.h"
 #include "plugins/cpu/simd/rows-inl.h"
-// After what it is written with.
+// double_math-inl.h must follow the headers that it uses.
 #include "plugins/cpu/simd/double_math-inl.h"
 
-// Most loops are so plain that the compiler makes vectors of them, each for its target. A result may replace an
-// operand, element for element, which is no dependence between steps.
+// Most loops are so plain that the compiler vectorises them for each target. A result may replace an operand element
+// for element, which is no dependence between iterations.
 #if defined(__clang__)
 #define EPIPHYTE_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -68,7 +68,7 @@ struct FunctionOf {
     if constexpr (std::is_floating_point_v<T>) {
       return a / b;
     } else if constexpr (sizeof(T) < 8) {
-      // Doubles hold both and round to no other quotient; they are divided by vectors.
+      // A double holds both operands and gives the same truncated quotient; doubles are divided by vectors.
       const double quotient = static_cast<double>(a) / static_cast<double>(b == 0 ? T(1) : b);
       const auto whole = static_cast<T>(static_cast<int64_t>(quotient));
       return b == 0 ? T(0) : whole;
@@ -190,8 +190,8 @@ HWY_INLINE V Folded(V a, V b) {
     return hn::Min(a, b);
   }
 }
-// The lanes and less than twice as many elements: where there are as many as lanes they are folded into those, and then
-// half of the lanes into the other half.
+// Folds n elements, at least as many as D has lanes and fewer than twice as many. The elements beyond `lanes` are
+// folded into the lanes, then one half of the lanes into the other half.
 template <NumberFunction kFunction, class D, typename T = hn::TFromD<D>>
 HWY_INLINE T FoldLanes(D d, hn::Vec<D> lanes, const T* x, int64_t n) {
   constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(D()));
@@ -207,7 +207,7 @@ HWY_INLINE T FoldLanes(D d, hn::Vec<D> lanes, const T* x, int64_t n) {
     return FoldLanes<kFunction>(half, Folded<kFunction>(hn::LowerHalf(half, lanes), hn::UpperHalf(half, lanes)), x, n);
   }
 }
-// Four vectors side by side, which needn't wait for each other.
+// Folds by four vectors side by side, which don't wait for each other.
 template <NumberFunction kFunction, class D, typename T = hn::TFromD<D>>
 HWY_INLINE T FoldVectors(D d, const T* x, int64_t n) {
   constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(D()));

@@ -1,4 +1,4 @@
-// Functions of one or two numbers of other types than float, over rows. Sums, differences and products of integers
+// Functions of one or two numbers of types other than float, over rows. Sums, differences and products of integers
 // wrap.
 //
 //     const NumberLoop<int32_t> add(NumberFunction::kAdd);
@@ -11,7 +11,8 @@
 //     const NumberFold<uint8_t> largest(NumberFunction::kMax);
 //     largest(x, n);                // of a row of at least one
 //
-// T: a type of kHasNumberLoops. In the variant for the target that was chosen when it was made (targets.h).
+// T: a type of kHasNumberLoops. A loop runs the variant for the target that was chosen when it was constructed
+// (targets.h).
 #pragma once
 
 #include <cstdint>
@@ -31,30 +32,31 @@ enum class NumberFunction : int32_t {
   kAdd,
   kSub,
   kMul,
-  kDiv,  // integers: towards zero, and zero by zero; wraps as the others
-  kMax,  // NaN if either is, as for kMin
+  kDiv,  // integers: towards zero; a division by zero gives zero; overflow wraps
+  kMax,  // NaN if either is NaN; kMin alike
   kMin,
-  kAnd,  // from here on of integers
+  kAnd,  // this and the functions below are for integers
   kOr,
   kXor,
-  kShiftLeft,  // of unsigned ones; zero from the number's width on
+  kShiftLeft,  // unsigned integers only; zero if the shift reaches the number's width
   kShiftRight,
-  kLogicalAnd,  // of bytes; any but 0 is true, and the result 1 or 0
+  kLogicalAnd,  // bytes only; any byte but 0 is true, and the result is 1 or 0
   kLogicalOr,
   kLogicalXor,
 };
 inline constexpr int kNumberFunctionCount = static_cast<int>(NumberFunction::kLogicalXor) + 1;
 
-// Of doubles errors are given in units of the last place, where they aren't correctly rounded.
+// The numbers in the comments are errors for doubles, in units of the last place. Functions without one are correctly
+// rounded.
 enum class NumberUnary : int32_t {
-  kAbs,  // the smallest integer's is itself
+  kAbs,  // the smallest integer gives itself
   kNeg,
-  kSign,  // of NaN: NaN
-  kRelu,  // of NaN: NaN
+  kSign,  // NaN gives NaN
+  kRelu,  // NaN gives NaN
   kSquare,
-  kNot,     // of the bits of integers, as kIsZero
+  kNot,     // inverts the bits of integers; kIsZero is for integers, too
   kIsZero,  // 1 or 0
-  kCeil,    // from here on of doubles
+  kCeil,    // this and the functions below are for doubles
   kFloor,
   kRound,  // halves to even
   kSqrt,
@@ -94,7 +96,7 @@ struct NumberRows {
   }
 };
 
-// Of functions that Takes<T> is true of.
+// For functions that Takes<T> accepts.
 template <typename T>
 class NumberLoop : public NumberRows<T, T> {
  public:
@@ -114,7 +116,7 @@ class NumberUnaryLoop {
  private:
   void (*row_)(const T* x, T* y, int64_t n);
 };
-// Of integers: kAdd, kMax or kMin.
+// Fold of a row of integers by kAdd, kMax or kMin.
 template <typename T>
 class NumberFold {
  public:

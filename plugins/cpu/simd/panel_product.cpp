@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "plugins/cpu/simd/per_target.h"
-// After the policy.
+// These includes must follow per_target.h, which sets the target policy.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -21,32 +21,32 @@ using Tag = hn::CappedTag<float, 16>;
 using Vector = hn::Vec<Tag>;
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(Tag()));
 constexpr int kRegisters = HWY_CAP_GE512 || HWY_ARCH_ARM_A64 ? 32 : 16;
-// Rows of a panel between two looks at what is to be fetched.
+// Rows of a panel between two checks for lines to prefetch.
 constexpr int64_t kRun = 4;
-// Rows of a panel that a block of it has at most: it stays in the second-level cache, and what belongs to it of the
-// rows of A in the first one.
+// Maximum number of rows in a block of a panel. The block stays in the second-level cache, and the matching part of the
+// rows of A in the first-level cache.
 constexpr int64_t kBlock = 384;
 constexpr int64_t kLine = 64;  // bytes of a cache line
 
-// How many of the vectors of a panel's row are multiplied by some rows of A at a time: sums and weights are in
-// registers then, and one is left. The weights of a single row needn't be.
+// Number of vectors of a panel's row that are multiplied by `rows` rows of A at a time. Sums and weights are then in
+// registers, and one register is left. The weights of a single row may stay in memory.
 constexpr int VectorsBeside(int rows, int panel_vectors) {
   for (int v = std::min(8, panel_vectors); v > 1; --v) {
     if (panel_vectors % v == 0 && rows * v + (rows == 1 ? 0 : v) < kRegisters) return v;
   }
   return 1;
 }
-// Rows of A that are multiplied at a time.
+// Number of rows of A that are multiplied at a time.
 constexpr int MostRows(int panel_vectors) {
   if (kRegisters < 32) return 6;
   return panel_vectors % 4 == 0 ? 6 : panel_vectors % 3 == 0 ? 8 : 12;
 }
 
-// What some rows of A are multiplied with in a block: steps [first, first + depth) of each of some taps.
+// The left side of a block for some rows of A: steps [first, first + depth) of each of some taps.
 struct Left {
   const float* a;
   int64_t a_stride;
-  const int64_t* places;  // of the first row for the first of the taps; nullptr: one tap, of rows a_stride apart
+  const int64_t* places;  // place of the first row for the first tap; nullptr: one tap, rows are a_stride apart
   int64_t places_stride;  // from tap to tap
   const float* zeros;
   int64_t taps, first, depth;
@@ -65,18 +65,18 @@ struct Left {
   }
 };
 
-// Where a tile goes, and what is added to it; pointers to its first column.
+// Destination of a tile and the operands that are added to it; pointers refer to its first column.
 struct To {
   float* y;
   int64_t y_stride;
   const float* sum;  // nullptr: none
   int64_t sum_stride;
   const float* bias;  // nullptr: none
-  bool bounded;       // what is the result then is made no less than `low` and no more than `high`
+  bool bounded;       // clamps the result to [low, high]
   float low, high;
 };
 
-// Lines that are fetched while a tile is multiplied, from `at` on.
+// Prefetches lines from `at` on while a tile is multiplied.
 struct Fetch {
   const char* at = nullptr;
   int64_t lines = 0;
@@ -93,7 +93,7 @@ HWY_INLINE void AddRow(const float* const (&a)[kRows], int64_t i, const float* r
   }
 }
 
-// Some rows times some vectors of columns; `panel` points to the first of these columns.
+// Multiplies some rows by some vectors of columns; `panel` points to the first of these columns.
 template <int64_t kWidth, int kRows, int kVectors>
 HWY_INLINE void Tile(const Left& left, const float* panel, const To& to, int64_t columns, Fetch fetch) {
   const Tag d;
@@ -109,8 +109,7 @@ HWY_INLINE void Tile(const Left& left, const float* panel, const To& to, int64_t
     int64_t i = 0;
     for (; i + kRun <= k; i += kRun, panel += kRun * kWidth) {
       for (int64_t line = 0; line < lines; ++line, fetch.at += kLine) __builtin_prefetch(fetch.at, 0, 2);
-      for (int64_t step = 0; step < kRun; ++step)
-        AddRow<kRows, kVectors>(a, i + step, panel + step * kWidth, sums);
+      for (int64_t step = 0; step < kRun; ++step) AddRow<kRows, kVectors>(a, i + step, panel + step * kWidth, sums);
     }
     for (; i < k; ++i, panel += kWidth) AddRow<kRows, kVectors>(a, i, panel, sums);
   }
@@ -143,17 +142,17 @@ HWY_INLINE void Tile(const Left& left, const float* panel, const To& to, int64_t
   }
 }
 
-// A block of a panel, times rows.
+// A block of a panel and the rows that it is multiplied by.
 struct Block {
   Left left;
   const float* panel;
   To to;
   int64_t columns;
-  const char* fetched = nullptr;  // meanwhile
-  int64_t lines_of_row = 0;       // for each row of A
+  const char* fetched = nullptr;  // begin of the lines that are prefetched meanwhile
+  int64_t lines_of_row = 0;       // lines that are prefetched for each row of A
 };
 
-// Goes on behind these rows.
+// Multiplies kRows rows and advances the block behind them.
 template <int64_t kWidth, int kRows>
 HWY_INLINE void MultiplyRows(Block& block) {
   constexpr int kVectors = VectorsBeside(kRows, static_cast<int>(kWidth) / kLanes);
@@ -191,7 +190,7 @@ HWY_INLINE void MultiplyBlock(Block block, int64_t rows) {
 template <int64_t kWidth>
 HWY_INLINE void Multiply(const PanelProduct& p) {
   const int64_t count = (p.n + kWidth - 1) / kWidth;
-  // Blocks of a part of a tap each, all of one size but for the last one; or of whole taps.
+  // A block is part of a tap, all of one size but for the last one, or it covers several whole taps.
   const int64_t parts = std::max<int64_t>(1, (p.k + kBlock - 1) / kBlock);
   const int64_t depth = std::max(kRun, (p.k + parts * kRun - 1) / (parts * kRun) * kRun);
   const int64_t taps = parts > 1 ? 1 : std::max<int64_t>(1, kBlock / std::max<int64_t>(1, p.k));
@@ -200,9 +199,15 @@ HWY_INLINE void Multiply(const PanelProduct& p) {
     const float* const panel = p.panels + number * p.panel_stride;
     const int64_t column = number * kWidth;
     float* const y = p.y + column;
-    To to{y, p.y_stride, p.sum == nullptr ? nullptr : p.sum + column, p.y_stride,
-          p.bias == nullptr ? nullptr : p.bias + column, false, p.low, p.high};
-    // Also without any k.
+    To to{y,
+          p.y_stride,
+          p.sum == nullptr ? nullptr : p.sum + column,
+          p.y_stride,
+          p.bias == nullptr ? nullptr : p.bias + column,
+          false,
+          p.low,
+          p.high};
+    // The loop also runs once if k is 0.
     for (int64_t tap = 0, first = 0; tap < p.taps;) {
       const bool last_part = first + depth >= p.k;
       const Left left{p.a,

@@ -1,6 +1,6 @@
-// Which instruction sets the loops of this folder are compiled for; included before anything of Highway.
+// Instruction sets that the loops of this folder are compiled for. Include this file before anything of Highway.
 //
-// A file of loops is compiled once for each of them, and a call through EPIPHYTE_DISPATCH (dispatch.h) picks the best
+// A file of loops is compiled once for each target. A call through EPIPHYTE_DISPATCH (dispatch.h) picks the best target
 // that the CPU has:
 //
 //     #undef HWY_TARGET_INCLUDE
@@ -23,9 +23,10 @@
 //     }  // namespace epiphyte::cpu::simd
 //     #endif
 //
-// x86: SSSE3, which every x86-64-v2 has (Highway's SSE4 asks for AES too, which the first of these lack); AVX2 with
-// FMA, F16C and BMI; and AVX3, Highway's name for AVX-512 F, BW, DQ and VL. Elsewhere the one the compiler is set to,
-// NEON on aarch64. More of them would cost time to build and size, and none of the loops gains by them.
+// x86 has three targets. SSSE3 is what every x86-64-v2 CPU has; Highway's SSE4 asks for AES too, which the first of
+// these lack. AVX2 comes with FMA, F16C and BMI. AVX3 is Highway's name for AVX-512 F, BW, DQ and VL. Other
+// architectures use the target that the compiler is set to, NEON on aarch64. More targets would cost build time and
+// size, and none of the loops gains by them.
 #pragma once
 
 #if defined(HIGHWAY_HWY_DETECT_TARGETS_H_) || defined(HWY_HIGHWAY_INCLUDED)
@@ -33,8 +34,8 @@
 #endif
 
 #if defined(__x86_64__)
-// The lowest is also what is compiled when nothing better is supported; without this Highway 1.0 would add a variant
-// without vectors for it.
+// The lowest target is also compiled for CPUs that support nothing better. Without this setting Highway 1.0 would add a
+// variant without vectors for them.
 #define HWY_BASELINE_TARGETS HWY_SSSE3
 // Bits 0 to 14 are x86's, whether this version of Highway has a name for them or not.
 #define HWY_DISABLED_TARGETS (0x7FFF & ~(HWY_SSSE3 | HWY_AVX2 | HWY_AVX3))

@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include "plugins/cpu/simd/per_target.h"
-// After the policy.
+// These includes must follow per_target.h, which sets the target policy.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -23,18 +23,18 @@ using D = hn::CappedTag<float, 16>;
 using V = hn::Vec<D>;
 constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
 
-// Columns of the plane that some window may see.
+// Number of columns of the plane that any window sees.
 HWY_INLINE int64_t ColumnsRead(const PlaneWindows& w) {
   const int64_t end = (w.out_width - 1) * w.stride_x + (w.kernel_width - 1) * w.dilation_x + 1 - w.pad_left;
   return std::clamp<int64_t>(end, 0, w.in_width);
 }
-// What is the same for all rows of windows.
+// Values that are the same for all rows of windows.
 struct Geometry {
   explicit Geometry(const PlaneWindows& w)
       : columns(ColumnsRead(w)), part(w.PartFloats()), row_floats(w.RowFloats()), band(w.BandHeight()) {}
   int64_t columns, part, row_floats, band;
 
-  // Where in a row of the scratch memory tap `column` of the first window lies.
+  // Offset of tap `column` of the first window in a row of the scratch memory.
   int64_t TapOffset(const PlaneWindows& w, int64_t column) const {
     const int64_t at = column * w.dilation_x;
     if (w.stride_x <= 2) return w.stride_x == 1 ? at : (at & 1) * part + (at >> 1);  // no division for each tap
@@ -42,8 +42,8 @@ struct Geometry {
   }
 };
 
-// Puts a row of the plane where the scratch memory has its columns; whole(i) gives a vector from column i on, and
-// first(i, n) one of which n columns count. `line` is room for a row of the plane.
+// Copies a row of the plane into the scratch memory's layout. whole(i) gives a vector from column i on; first(i, n)
+// gives one in which n columns count. `line` is room for a row of the plane.
 template <class Whole, class First>
 HWY_INLINE void SpreadRow(const PlaneWindows& w, const Geometry& g, const Whole& whole, const First& first, float* row,
                           float* line) {
@@ -51,7 +51,7 @@ HWY_INLINE void SpreadRow(const PlaneWindows& w, const Geometry& g, const Whole&
   const int64_t columns = g.columns;
   int64_t i = 0;
   if (w.stride_x == 2) {
-    // Column i + pad_left is in the part of its parity.
+    // Column i + pad_left goes to the part of its parity.
     float* const even = row + w.pad_left % 2 * g.part + w.pad_left / 2;
     float* const odd = row + (w.pad_left + 1) % 2 * g.part + (w.pad_left + 1) / 2;
     if (columns < 2 * kLanes) {
@@ -105,7 +105,7 @@ struct Added {
   HWY_INLINE V operator()(V a, V b) const { return hn::Add(a, b); }
 };
 
-// Columns of some rows are joined first, then their neighbours. finish(v, row, column) makes a result.
+// Joins the columns of some rows first, then neighbouring columns. finish(v, row, column) makes a result.
 template <class Join, class Finish>
 HWY_INLINE void JoinWindows(const PlaneWindows& w, const float* x, float* y, int64_t planes, float* scratch,
                             const Finish& finish) {
@@ -176,11 +176,11 @@ void AverageOfWindows(const PlaneWindows& windows, const float* x, const float* 
   });
 }
 
-// Kernels that are worked on together share what they load: most of it lies across two lines of the cache.
+// Kernels that are processed together share their loads, most of which cross cache lines.
 constexpr int kKernelsTogether = HWY_CAP_GE512 || HWY_ARCH_ARM_A64 ? 4 : 2;
 
-// kVectors vectors of results of each of some kernels, of taps at `row` and beyond. A kernel's weights and results lie
-// `weights_step` and `out_step` behind those of the one before it.
+// Computes kVectors vectors of results for each of some kernels, from the taps at `row` and beyond. Weights and results
+// of each kernel are `weights_step` and `out_step` after those of the one before it.
 template <int kKernels, int kVectors>
 HWY_INLINE void ConvolveColumns(const float* weights, int64_t weights_step, const int64_t* offsets, int64_t taps,
                                 const float* biases, const float* row, float* out, int64_t out_step, int64_t columns) {
@@ -208,8 +208,8 @@ HWY_INLINE void ConvolveColumns(const float* weights, int64_t weights_step, cons
   for (int k = 0; k < kKernels; ++k) std::copy_n(last + k * kVectors * kLanes, columns, out + k * out_step);
 }
 
-// Of rows of windows that are no longer than a vector, kRows side by side: so that their sums don't wait for each
-// other.
+// Computes kRows rows of windows side by side, so that their sums don't wait for each other. The rows are at most as
+// long as a vector.
 template <int kRows>
 HWY_INLINE void ConvolveRows(const float* weights, const int64_t* offsets, int64_t taps, V bias, const float* row,
                              int64_t row_step, float* out, int64_t columns) {
@@ -230,7 +230,7 @@ HWY_INLINE void ConvolveRows(const float* weights, const int64_t* offsets, int64
   }
 }
 
-// Rows [from, from + height) of windows of some kernels, whose part of the plane is in the scratch memory.
+// Computes rows [from, from + height) of windows for some kernels. Their part of the plane is in the scratch memory.
 template <int kKernels>
 HWY_INLINE void ConvolveBand(const PlaneWindows& w, const int64_t* offsets, int64_t from, int64_t height,
                              const float* weights, const float* biases, const float* scratch, int64_t row_floats,
@@ -238,7 +238,7 @@ HWY_INLINE void ConvolveBand(const PlaneWindows& w, const int64_t* offsets, int6
   const int64_t all_taps = w.kernel_height * w.kernel_width, out_plane = w.out_height * w.out_width;
   for (int64_t r = from; r < from + height; ++r) {
     const TapRows rows(w, r);
-    // The first of them that lies in the plane; offsets are from the window's first.
+    // The first tap inside the plane; offsets are relative to the window's first tap.
     const int64_t skipped = rows.skipped * w.kernel_width, taps = std::max<int64_t>(rows.count, 0) * w.kernel_width;
     const float* const first = scratch + (r - from) * w.stride_y * row_floats;
     float* const out = y + r * w.out_width;
@@ -290,7 +290,7 @@ void ConvolvePlane(const PlaneWindows& windows, const float* weights, const floa
   std::fill_n(scratch, w.BandRows() * row_floats, 0.0f);
   for (int64_t from = 0; from < w.out_height; from += band) {
     const int64_t height = std::min(band, w.out_height - from);
-    const int64_t top = from * w.stride_y - w.pad_top;  // what the first row of the scratch memory is
+    const int64_t top = from * w.stride_y - w.pad_top;  // plane row that the first row of the scratch memory holds
     const int64_t end =
         std::min(w.in_height, top + (height - 1) * w.stride_y + (w.kernel_height - 1) * w.dilation_y + 1);
     for (int64_t r = std::max<int64_t>(top, 0); r < end; ++r) {

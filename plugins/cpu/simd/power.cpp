@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "plugins/cpu/simd/per_target.h"
-// After the policy.
+// These includes must follow per_target.h, which sets the target policy.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -24,7 +24,7 @@ using Doubles = hn::ScalableTag<double>;
 using Floats = hn::Rebind<float, Doubles>;
 constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(Doubles()));
 
-// The binary logarithm of positive normal numbers, to within 2^-38 of itself.
+// The binary logarithm of positive normal numbers, to a relative error of 2^-38.
 HWY_INLINE hn::Vec<Doubles> Log2(hn::Vec<Floats> x) {
   const Doubles d;
   const Floats f;
@@ -41,7 +41,7 @@ HWY_INLINE hn::Vec<Doubles> Log2(hn::Vec<Floats> x) {
   return hn::MulAdd(hn::Mul(s, p), hn::Set(d, 1.4426950408889634), e);
 }
 
-// 2^t to within 2^-31 of itself, for results that are normal floats.
+// 2^t to a relative error of 2^-31, for results that are normal floats.
 HWY_INLINE hn::Vec<Doubles> Exp2(hn::Vec<Doubles> t) {
   const Doubles d;
   const hn::RebindToSigned<Doubles> di;
@@ -59,7 +59,7 @@ void PowerRow(const float* base, int64_t base_step, const float* exponent, int64
     if (step == 0) return hn::Set(f, *from);
     return count == kLanes ? hn::LoadU(f, from + i) : LoadPart(f, from + i, static_cast<size_t>(count));
   };
-  // Bases that are positive, normal and finite, and exponents that make of them what is normal and finite.
+  // The fast way needs a positive, normal, finite base and an exponent with a normal, finite result.
   const auto least = hn::Set(f, std::numeric_limits<float>::min()),
              most = hn::Set(f, std::numeric_limits<float>::max());
   const auto range = hn::Set(d, 125.0);

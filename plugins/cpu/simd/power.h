@@ -1,5 +1,5 @@
-// Powers of floats, over rows, as std::pow has them for every base and exponent; within 0.52 units of the last place
-// where results are normal.
+// Powers of floats over rows, as std::pow defines them for every base and exponent. The error is within 0.52 units of
+// the last place for normal results.
 //
 //     PowerRow(base, 1, exponent, 0, y, n);   // y[i] = base[i] ^ exponent[0]
 #pragma once

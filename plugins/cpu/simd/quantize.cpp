@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include "plugins/cpu/simd/per_target.h"
-// After the policy.
+// These includes must follow per_target.h, which sets the target policy.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -28,24 +28,25 @@ template <typename Q, class V = hn::Vec<Floats>>
 HWY_INLINE hn::Vec<hn::Rebind<Q, Floats>> Quantized(V x, V scale, V zero) {
   const Floats d;
   const hn::RebindToSigned<Floats> di;
-  // Past every zero point and back, but within 15 bits for bytes: Highway 1.0 drops the highest of 16 on the way there.
+  // The bound is beyond every zero point but, for bytes, within 15 bits: Highway 1.0 drops the highest of 16 bits on
+  // the way there.
   constexpr float kBeyond = sizeof(Q) == 1 ? 0x1p14f : 0x1p20f;
-  // So is NaN the lowest.
+  // NaN becomes this lowest number.
   const V lowest = hn::Set(d, -kBeyond);
   const V quotient = hn::Div(x, scale);
 #if HWY_ARCH_X86
-  const V above = hn::Max(quotient, lowest);  // of which x86 gives the second one when there is a NaN
+  const V above = hn::Max(quotient, lowest);  // x86 returns the second operand when there is a NaN
 #else
   const V above = hn::IfThenElse(hn::Gt(quotient, lowest), quotient, lowest);
 #endif
-  // Adding it leaves the nearest integer in the low bits, where zero is added exactly.
+  // Adding it leaves the nearest integer in the low bits; zero is then added exactly.
   const V round = hn::Set(d, 0x1.8p23f);
   const V sum = hn::Add(hn::Add(hn::Min(above, hn::Set(d, kBeyond)), round), zero);
   return hn::DemoteTo(hn::Rebind<Q, Floats>(), hn::Sub(hn::BitCast(di, sum), hn::BitCast(di, round)));
 }
 
-// Bytes of whole blocks with one scale, times its inverse: numbers so near to the middle between two results that this
-// may matter are divided, with their neighbours. Gives how many there are.
+// Quantises whole blocks to bytes with one scale, by multiplying by its inverse. Numbers so near to the middle between
+// two results that this may matter are divided, with their neighbours. Returns the number of elements in whole blocks.
 template <typename Q>
 HWY_INLINE int64_t QuantizeNearly(const float* x, Q* y, int64_t n, float scale, float zero) {
   const Floats d;
@@ -54,10 +55,10 @@ HWY_INLINE int64_t QuantizeNearly(const float* x, Q* y, int64_t n, float scale, 
   constexpr int64_t kStep = 4 * kLanes;
   const float inverse = 1 / scale;
   if (n < kStep || !(std::fabs(inverse) >= std::numeric_limits<float>::min() && std::isfinite(inverse))) return 0;
-  // Past every zero point and back. So is NaN the lowest.
+  // The bound is beyond every zero point. NaN becomes the lowest number.
   constexpr float kBeyond = 512;
   const V by = hn::Set(d, inverse), lowest = hn::Set(d, -kBeyond), highest = hn::Set(d, kBeyond);
-  // The inverse, the product and what is exact each round by 2^-24 of up to kBeyond.
+  // The inverse, the product and the exact quotient each round by 2^-24 of up to kBeyond.
   const V limit = hn::Set(d, 0.5f - 0x1p-13f);
   const Sum from = hn::Set(Sums(), static_cast<int32_t>(zero));
   const auto order = OrderOfFours();
@@ -68,7 +69,7 @@ HWY_INLINE int64_t QuantizeNearly(const float* x, Q* y, int64_t n, float scale, 
     for (int v = 0; v < 4; ++v) {
       const V quotient = hn::Mul(hn::LoadU(d, x + i + v * kLanes), by);
 #if HWY_ARCH_X86
-      const V above = hn::Max(quotient, lowest);  // of which x86 gives the second one when there is a NaN
+      const V above = hn::Max(quotient, lowest);  // x86 returns the second operand when there is a NaN
 #else
       const V above = hn::IfThenElse(hn::Gt(quotient, lowest), quotient, lowest);
 #endif
@@ -133,7 +134,7 @@ HWY_INLINE V Dequantized(X x, V from, V by) {
 }
 
 #if !HWY_CAP_GE256
-// y[i] = (x[i] - from) * by for sixteen elements, which a vector of bytes has: four floats take as long to load.
+// y[i] = (x[i] - from) * by for sixteen elements, as many as a vector of bytes has. Loading four would take as long.
 template <typename Q>
 HWY_INLINE void DequantizeSixteen(const Q* x, float* y, float from, float by) {
   const hn::CappedTag<float, 4> d;
@@ -152,7 +153,7 @@ HWY_INLINE void DequantizeSixteen(const Q* x, float* y, float from, float by) {
     store(hn::UpperHalf(half_of_words, wide), to + 4);
   };
   auto all = hn::LoadU(bytes, reinterpret_cast<const uint8_t*>(x));
-  if constexpr (std::is_signed_v<Q>) {  // 128 more of both, for which there are instructions
+  if constexpr (std::is_signed_v<Q>) {  // both get 128 more, because there are instructions for unsigned bytes
     all = hn::Xor(all, hn::Set(bytes, 0x80));
     from += 128;
   }
@@ -205,7 +206,7 @@ struct Extremes {
   HWY_INLINE void Add(Vector x) {
     low = hn::Min(low, x);
     high = hn::Max(high, x);
-    poison = hn::IfThenElse(hn::IsNaN(x), x, poison);  // which of two numbers Min and Max keep differs then
+    poison = hn::IfThenElse(hn::IsNaN(x), x, poison);  // targets differ in what Min and Max give for a NaN
   }
 };
 
@@ -222,7 +223,7 @@ Range RangeWithZero(const float* x, int64_t n) {
     even.Add(hn::LoadU(d, x + i));
     i += kLanes;
   }
-  // Elements that are seen twice, and zeros, change nothing.
+  // Elements that are seen twice, and zeros, don't change the result.
   if (i < n) odd.Add(Remainder<hn::MaxLanes(Floats())>{n}(d, x));
   if (!hn::AllFalse(d, hn::IsNaN(hn::Add(even.poison, odd.poison)))) {
     const float nan = std::numeric_limits<float>::quiet_NaN();

@@ -5,8 +5,8 @@
 
 namespace epiphyte::cpu::simd {
 
-// Scale and zero point are the first ones for all elements when `stride` is 0, each element's own when it is 1. Zero
-// points are integers of the quantized type.
+// With `stride` 0 the first scale and zero point apply to all elements; with 1 each element has its own. Zero points
+// are integers of the quantised type.
 
 // y[i] = saturate(round(x[i] / scale) + zero), halves to even; NaN becomes the lowest number.
 void QuantizeRow(const float* x, uint8_t* y, int64_t n, const float* scale, const float* zero, int64_t stride);
@@ -18,9 +18,9 @@ void QuantizeRow(const float* x, int16_t* y, int64_t n, const float* scale, cons
 void DequantizeRow(const uint8_t* x, float* y, int64_t n, const float* scale, const float* zero, int64_t stride);
 void DequantizeRow(const int8_t* x, float* y, int64_t n, const float* scale, const float* zero, int64_t stride);
 void DequantizeRow(const float* x, float* y, int64_t n, const float* scale, const float* zero,
-                   int64_t stride);  // in place, too
+                   int64_t stride);  // y may be x
 
-// The smallest and the greatest of a row and 0; NaN if there is one in the row.
+// The smallest and the greatest value of a row and 0; NaN if the row has one.
 struct Range {
   float low = 0;
   float high = 0;

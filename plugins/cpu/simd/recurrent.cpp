@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "plugins/cpu/simd/per_target.h"
-// After the policy.
+// These includes must follow per_target.h, which sets the target policy.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -21,7 +21,7 @@ using Tag = hn::ScalableTag<float>;
 using Vector = hn::Vec<Tag>;
 constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(Tag()));
 
-// All of a vector's elements, or the first few of them.
+// Access to all elements of a vector. Its counterpart accesses only the first few.
 struct Whole {
   HWY_INLINE Vector Load(const float* p) const { return hn::LoadU(Tag(), p); }
   HWY_INLINE void Store(Vector v, float* p) const { hn::StoreU(v, Tag(), p); }
@@ -31,7 +31,7 @@ struct First {
   HWY_INLINE Vector Load(const float* p) const { return LoadPart(Tag(), p, count); }
   HWY_INLINE void Store(Vector v, float* p) const { StorePart(Tag(), v, p, count); }
 };
-// Calls step(i, access) for the vectors of a row, of which the last may be a part.
+// Calls step(i, access) for the vectors of a row; the last one may be partial.
 template <class Step>
 HWY_INLINE void ForEachVector(int64_t n, const Step& step) {
   int64_t i = 0;

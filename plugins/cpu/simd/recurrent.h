@@ -1,5 +1,5 @@
-// What a step of an RNN does beside its products, over the hidden values of one sequence. Of the activation functions
-// the usual ones are part of a step; for others there are the pieces.
+// Element-wise part of an RNN step, beside its GEMMs, over the hidden values of one sequence. LstmStep and GruStep
+// include the usual activation functions. The other functions are the pieces for other activations.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,12 @@
-// One value of many: sums, extremes. The order in which values are combined is the same for every target: kReduceLanes
-// side by side, then those by halves; and in runs of kReduceRun, which keep the rounding errors of long sums small.
+// One value from many: sums, extremes. The order in which values are combined is the same for every target:
+// kReduceLanes side by side, then those by halves. Runs of kReduceRun keep the rounding errors of long sums small.
 //
 //     const float sum = Reduce(d, x, n, 0.0f, [](auto v) { return v; }, Plus());
 //     const float dot = Reduce(d, a, b, n, 0.0f, [](auto p, auto q) { return hn::Mul(p, q); }, Plus());
 //
-// Both functions are of vectors of any length; `initial` combined with any value gives that value. Of a row, up to kFew
-// elements are combined one after the other, unless the first function is a long one: joining lanes would take longer.
+// Both functions take vectors of any length. `initial` combined with any value gives that value. Up to kFew elements of
+// a row are combined one after the other, because joining lanes would take longer. This doesn't apply if the first
+// function is a long one.
 #if defined(EPIPHYTE_SIMD_REDUCE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef EPIPHYTE_SIMD_REDUCE_INL_H
 #undef EPIPHYTE_SIMD_REDUCE_INL_H
@@ -35,12 +36,13 @@ struct Times {
     return hn::Mul(a, b);
   }
 };
-// The greater and the smaller one, the first of equals; NaN if either is.
+// The greater or the smaller value, the first of equals; NaN if either is NaN.
 struct Greater {
   template <class V>
   HWY_INLINE V operator()(V a, V b) const {
 #if HWY_ARCH_X86
-    return hn::IfThenElse(hn::IsNaN(b), b, hn::Max(b, a));  // the second one of equals, and of a NaN and a number
+    // hn::Max gives the second of equals, and the second of a NaN and a number.
+    return hn::IfThenElse(hn::IsNaN(b), b, hn::Max(b, a));
 #else
     return hn::IfThenElse(hn::Or(hn::Ge(a, b), hn::IsNaN(a)), a, b);
 #endif
@@ -71,8 +73,8 @@ HWY_INLINE hn::TFromD<D> JoinLanes(D, hn::Vec<D> v, const Combine& combine) {
   }
 }
 
-// Of kVectors vectors, of which the row has 0 < n <= kVectors * kStep elements, those that `load` and `part` give,
-// joined by halves; the lanes beyond are `start`'s.
+// Reduces a row of 0 < n <= kVectors * kStep elements in kVectors vectors, which `load` and `part` give. The vectors
+// are joined by halves. Lanes beyond the row keep the value of `start`.
 template <int64_t kVectors, class D, class Load, class Part, class Combine, class V = hn::Vec<D>>
 HWY_INLINE V FoldShort(D d, int64_t n, V start, const Load& load, const Part& part, const Combine& combine) {
   constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(D()));
@@ -100,8 +102,8 @@ HWY_INLINE V FoldShort(D d, int64_t n, V start, const Load& load, const Part& pa
   }
 }
 
-// load(i) gives a vector of the values from i on, part(i, rest) one of which the first `rest` count. Each is asked for
-// once, in this order.
+// load(i) gives the vector of the values from i on. part(i, rest) gives one in which the first `rest` values count.
+// Each is called once, in this order.
 template <class D, class Load, class Part, class Combine>
 HWY_INLINE hn::TFromD<D> ReduceBy(D d, int64_t n, hn::TFromD<D> initial, const Load& load, const Part& part,
                                   const Combine& combine) {

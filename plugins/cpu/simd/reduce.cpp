@@ -56,8 +56,8 @@ constexpr T Initial() {
                                               : T(0);
 }
 
-// Calls step(d, i) for the vectors of a row, and for a half, a quarter … of one where the rest has one, each element
-// once. A part that the next call reads has been written as one, so that it is read without waiting for the cache.
+// Calls step(d, i) for each vector of a row, then for a half, a quarter … of a vector as the rest needs, each element
+// once. Each part is stored with the size that the next call loads, so that the load needn't wait for the cache.
 template <class D, class Step>
 HWY_INLINE void InPieces(D d, int64_t i, int64_t n, const Step& step) {
   constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(D()));
@@ -78,7 +78,7 @@ HWY_INLINE void InPieces(D d, int64_t i, int64_t n, const Step& step) {
   }
 }
 
-// Neighbouring columns of rows, whose results stay in registers.
+// Accumulates neighbouring columns of rows; the results stay in registers.
 template <Reduction kReduction, int kVectors, class D, typename T = hn::TFromD<D>>
 HWY_INLINE void AccumulateColumns(D d, const T* x, int64_t stride, int64_t rows, T* sums) {
   constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(D()));
@@ -125,7 +125,7 @@ struct RowOf {
   }
   static void Accumulate(const T* x, T* sums, int64_t n, const T* shifts) {
     constexpr auto kCombine = CombinerOf<kReduction>();
-    // The shift matters to these only.
+    // Only these reductions use the shift.
     if (shifts != nullptr &&
         (kReduction == Reduction::kSumOfExponentials || kReduction == Reduction::kSumOfSquaredDistances)) {
       return InPieces(Tag(), 0, n, [=](auto d, int64_t i) EPIPHYTE_INLINE {

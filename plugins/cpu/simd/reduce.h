@@ -1,4 +1,4 @@
-// One value of a row of floats or doubles, or rows folded into one another. The order in which values are combined is
+// One value from a row of floats or doubles, or rows accumulated into one. The order in which values are combined is
 // the same for every target.
 //
 //     const simd::ReduceLoop sum(simd::Reduction::kSum);
@@ -15,25 +15,25 @@ enum class Reduction : int32_t {
   kProduct,
   kSumOfMagnitudes,
   kSumOfSquares,
-  kSumOfExponentials,      // of exp(x - shift); not of doubles
-  kSumOfSquaredDistances,  // of (x - shift)^2
-  kLargest,                // NaN if there is one, as for kSmallest
+  kSumOfExponentials,      // sum of exp(x - shift); not for doubles
+  kSumOfSquaredDistances,  // sum of (x - shift)^2
+  kLargest,                // NaN if there is one; kSmallest alike
   kSmallest,
 };
 inline constexpr int kReductionCount = static_cast<int>(Reduction::kSmallest) + 1;
 
-// In the variant for the target that was chosen when it was made (targets.h).
+// Runs the variant for the target that was chosen when the loop was constructed (targets.h).
 template <typename T>
 class ReduceLoopOf {
  public:
   explicit ReduceLoopOf(Reduction reduction);
   T operator()(const T* x, int64_t n, T shift = 0) const { return rows_.reduce(x, n, shift); }
-  // `shifts`: of each element, or null for none.
+  // `shifts` has one shift for each element; null for none.
   void Accumulate(const T* x, T* accumulators, int64_t n, const T* shifts = nullptr) const {
     rows_.accumulate(x, accumulators, n, shifts);
   }
 
-  // The same of rows whose first elements are `stride` apart, one after the other.
+  // Accumulates rows one after the other; their first elements are `stride` apart.
   void AccumulateRows(const T* x, int64_t stride, int64_t rows, T* accumulators, int64_t n) const {
     rows_.accumulate_rows(x, stride, rows, accumulators, n);
   }

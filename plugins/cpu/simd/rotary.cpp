@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "plugins/cpu/simd/per_target.h"
-// After the policy.
+// These includes must follow per_target.h, which sets the target policy.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace epiphyte::cpu::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// What numbers of type T are computed in.
+// The type that numbers of type T are computed in.
 template <typename T>
 using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
@@ -30,7 +30,7 @@ HWY_INLINE void StoreFloats(D d, hn::Vec<D> v, double* p) {
   hn::StoreU(v, d, p);
 }
 
-// Vectors of `d` from pair i on, and the rest by shorter ones.
+// Rotates by vectors of `d` from pair i on, and the rest by shorter vectors.
 template <class D, typename T>
 HWY_INLINE void TurnHalves(D d, const T* x, const T* cosines, const T* sines, T* y, int64_t half, int64_t i) {
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
@@ -45,8 +45,8 @@ HWY_INLINE void TurnHalves(D d, const T* x, const T* cosines, const T* sines, T*
   }
 }
 
-// Of the formats of 16 bits, of which there are no interleaved loads of half a vector everywhere, some pairs at a time
-// are put side by side first.
+// Rotates interleaved pairs of a 16-bit format. Not every target has interleaved loads of half a vector, so some pairs
+// at a time are deinterleaved to memory first.
 template <typename T>
 HWY_INLINE void TurnNeighbours(const T* x, const T* cosines, const T* sines, T* y, int64_t half) {
   const hn::ScalableTag<Wide<T>> d;

@@ -1,10 +1,10 @@
-// A head's elements turned in pairs, each by an angle of its own: element i with element i + half or, interleaved, 2 i
-// with 2 i + 1.
+// Rotary embedding: the elements of a head are rotated in pairs, each by its own angle. Element i is paired with
+// element i + half or, if interleaved, 2 i with 2 i + 1.
 //
 //     TurnPairs(x, cosines, sines, y, 32, false);   // 64 elements by 32 angles
 //     // y[i] = c[i] x[i] - s[i] x[32 + i], y[32 + i] = s[i] x[i] + c[i] x[32 + i]
 //
-// Formats of 16 bits are computed in float and rounded once. With fused steps where the CPU has them.
+// 16-bit formats are computed in float and rounded once. Uses fused multiply-add where the CPU has it.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace epiphyte::cpu::simd {
 
-// x and y overlap nowhere.
+// x and y must not overlap.
 void TurnPairs(const float* x, const float* cosines, const float* sines, float* y, int64_t half, bool interleaved);
 void TurnPairs(const double* x, const double* cosines, const double* sines, double* y, int64_t half, bool interleaved);
 void TurnPairs(const kit::Float16* x, const kit::Float16* cosines, const kit::Float16* sines, kit::Float16* y,

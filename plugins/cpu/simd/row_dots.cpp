@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "plugins/cpu/simd/per_target.h"
-// After the policy.
+// These includes must follow per_target.h, which sets the target policy.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -23,7 +23,7 @@ constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(Tag()));
 constexpr int kTogether = 4;
 using Quad = hn::CappedTag<float, kTogether>;
 
-// The sum of lanes that are 4, 8 … apart.
+// The sums of lanes that are 4, 8 … apart.
 template <class D>
 HWY_INLINE hn::Vec<Quad> Fold(D /*d*/, hn::Vec<D> v) {
   if constexpr (hn::MaxLanes(D()) <= kTogether) {
@@ -49,7 +49,7 @@ HWY_INLINE hn::Vec<Quad> FourSums(const Vector* sums) {
 void FloatDots(const float* a, const float* rows, int64_t stride, int64_t count, int64_t depth, float* y) {
   const Tag d;
   const Quad q;
-  if (depth <= 8) {  // which takes less time than adding lanes up
+  if (depth <= 8) {  // faster than adding lanes up
     for (int64_t i = 0; i < count; ++i) {
       float sum = 0;
       for (int64_t at = 0; at < depth; ++at) sum += a[at] * rows[i * stride + at];
@@ -58,7 +58,7 @@ void FloatDots(const float* a, const float* rows, int64_t stride, int64_t count,
     return;
   }
   for (int64_t i = 0; i < count; i += kTogether) {
-    // Rows behind the last are the last one again.
+    // Rows beyond the last one repeat it.
     const float* row[kTogether];
     for (int r = 0; r < kTogether; ++r) row[r] = rows + std::min<int64_t>(i + r, count - 1) * stride;
     Vector sums[kTogether], more[kTogether];
@@ -116,7 +116,7 @@ void DoubleDots(const double* a, const double* rows, int64_t stride, int64_t cou
   }
 }
 
-// The compiler makes vectors of it.
+// The compiler vectorises this.
 template <typename T>
 HWY_INLINE void IntegerDots(const T* a, const T* rows, int64_t stride, int64_t count, int64_t depth, T* y) {
   for (int64_t i = 0; i < count; ++i) {

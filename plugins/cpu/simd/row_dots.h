@@ -1,4 +1,5 @@
-// A row times each of many rows: the scores of a query, or a matrix whose columns lie in memory as rows.
+// Dot products of one row with each of many rows: the scores of a query, or a product with a matrix that stores its
+// columns as rows.
 //
 //     RowDots(query, keys, stride, count, depth, scores);
 #pragma once

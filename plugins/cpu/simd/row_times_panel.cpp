@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "plugins/cpu/simd/per_target.h"
-// After the policy.
+// These includes must follow per_target.h, which sets the target policy.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -20,11 +20,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Tag = hn::CappedTag<float, 16>;
 using Vector = hn::Vec<Tag>;
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(Tag()));
-// A panel is read at several places in turn, some rows at each: the CPU fetches ahead at all of them, and the end of a
-// page at one doesn't stop the others. At each, the rows of its next turn are asked for as well.
+// A panel is read as several streams in turn, some rows of each. The CPU prefetches in all of them, and the end of a
+// page in one doesn't stop the others. In each stream the rows of its next turn are prefetched as well.
 constexpr int kStreams = 4;
 constexpr int64_t kRun = 4;
-// Sums that the registers have room for beside weights; each step on one of them waits for the one before.
+// Number of sums that registers hold beside weights. Each step on a sum waits for the one before.
 constexpr int kMostSums = HWY_CAP_GE512 || HWY_ARCH_ARM_A64 ? 16 : 8;
 
 template <int kVectors, typename T>
@@ -40,12 +40,12 @@ HWY_INLINE void AddRows(const float* a, const T* rows, int64_t count, Vector* su
   }
 }
 
-// Of columns [0, kVectors * kLanes) of a panel that is `width` wide.
+// Multiplies columns [0, kVectors * kLanes) of a panel that is `width` wide.
 template <int64_t kWidth, typename T>
 HWY_INLINE void MultiplyPanel(const float* a, const T* panel, int64_t k, float* y) {
   const Tag d;
   constexpr int kVectors = static_cast<int>(kWidth) / kLanes;
-  // Of as many streams as there is room for, each has sums of its own.
+  // As many streams as there is room for have separate sums.
   constexpr int kSums = std::clamp(kMostSums / kVectors, 1, kStreams);
   Vector sums[kSums][kVectors];
   for (int s = 0; s < kSums; ++s) {

@@ -4,12 +4,12 @@
 //     Map(d, a, b, y, n, [](auto p, auto q) EPIPHYTE_INLINE { return hn::Add(p, q); });   // y may be a or b
 //     Map<kLong>(d, x, y, n, [d](auto v) EPIPHYTE_INLINE { return Exp(d, v); });
 //
-// Functions are written, and compiled, for whole vectors. What is left at the end of a row is a vector that reaches
-// back, and a row shorter than a vector is made of two parts of one, of which the second reaches back: so no length
-// takes more than two steps. What is computed twice has been read before any of it is written; thus the result may
-// replace an operand. Loops over other types than the result's are made of Make.
+// Functions are written and compiled for whole vectors. The rest at the end of a row is a vector that reaches back. A
+// row shorter than a vector consists of two partial vectors, and the second one reaches back. So no length takes more
+// than two such steps. Elements that are computed twice are read before any of them is written; so the result may
+// replace an operand. Loops over types other than the result's use Make.
 //
-// Where an element must count once, or is read again by the next call, parts are those of LoadPart and StorePart.
+// Partial vectors use LoadPart and StorePart if an element must count once or is read again by the next call.
 #if defined(EPIPHYTE_SIMD_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef EPIPHYTE_SIMD_ROWS_INL_H
 #undef EPIPHYTE_SIMD_ROWS_INL_H
@@ -24,13 +24,13 @@ HWY_BEFORE_NAMESPACE();
 namespace epiphyte::cpu::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// By masks where the target has them for this size of lane, otherwise halves, quarters … of vectors. Stores are never
-// masked: a load of what lies beside the masked lanes, which is the next row, waits until the store has left for the
-// cache, and some CPUs take dozens of cycles for AVX2's.
+// Partial loads use masks where the target has them for this lane size, otherwise halves, quarters … of vectors. Stores
+// are never masked. A load of the bytes beside the masked lanes, which are the next row, would wait until the store has
+// left for the cache. Some CPUs also take dozens of cycles for AVX2's masked stores.
 template <typename T>
 inline constexpr bool kLoadsByMask = HWY_CAP_GE512 || (HWY_CAP_GE256 && sizeof(T) >= 4);
 
-// The first n elements from p, 0 < n < lanes; the other lanes are zero.
+// Loads the first n elements from p, 0 < n < lanes; the other lanes are zero.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> LoadPart(D d, const T* p, size_t n) {
   if constexpr (kLoadsByMask<T> && hn::MaxLanes(D()) * sizeof(T) >= 16) {
@@ -45,7 +45,7 @@ HWY_INLINE hn::Vec<D> LoadPart(D d, const T* p, size_t n) {
   }
 }
 
-// The first n lanes to p, 0 < n < lanes.
+// Stores the first n lanes to p, 0 < n < lanes.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void StorePart([[maybe_unused]] D d, [[maybe_unused]] hn::Vec<D> v, T* p, size_t n) {
   if constexpr (hn::MaxLanes(D()) > 1) {
@@ -57,8 +57,8 @@ HWY_INLINE void StorePart([[maybe_unused]] D d, [[maybe_unused]] hn::Vec<D> v, T
   }
 }
 
-// The same vector, which is in a register from here on: where it is used more than once, GCC would rather read it from
-// memory each time, and reads that cross cache lines are what short functions wait for.
+// Returns the same vector, forced into a register. GCC would otherwise read it from memory at each use, and reads that
+// cross cache lines dominate the time of short functions.
 template <class V>
 HWY_INLINE V InRegister(V v) {
 #if HWY_ARCH_X86 && HWY_COMPILER_GCC_ACTUAL
@@ -81,7 +81,8 @@ HWY_INLINE hn::Vec<hn::Rebind<uint8_t, D>> OnesOf(D, hn::Mask<D> mask) {
 }
 
 #if HWY_ARCH_X86
-// The same of four masks, by instructions that this version of Highway has no functions for.
+// Bytes that are 1 where four masks are true, otherwise 0. Uses instructions that this version of Highway has no
+// functions for.
 template <class D>
 HWY_INLINE hn::Vec<hn::Repartition<uint8_t, D>> OnesOf(D d, hn::Mask<D> a, hn::Mask<D> b, hn::Mask<D> c,
                                                        hn::Mask<D> last) {
@@ -106,10 +107,10 @@ HWY_INLINE hn::Vec<hn::Repartition<uint8_t, D>> OnesOf(D d, hn::Mask<D> a, hn::M
 }
 #endif
 
-// For lambdas that are called from several places: each is a copy.
+// For lambdas that are called from several places; each call gets a copy.
 #define EPIPHYTE_INLINE HWY_ATTR __attribute__((always_inline))
 
-// How Make's values load an operand: the vector from element `at` on,
+// Loader for Make's values: the vector from element `at` on.
 struct FullVector {
   int64_t at;
   template <class D, typename T = hn::TFromD<D>>
@@ -117,7 +118,8 @@ struct FullVector {
     return hn::LoadU(d, p + at);
   }
 };
-// a row of at least kLanes / 2, but less than kLanes elements: its first kLanes / 2 and then its last, and zeros,
+// Loader for a row of at least kLanes / 2 but fewer than kLanes elements: its first kLanes / 2, then its last ones, and
+// zeros.
 template <size_t kLanes>
 struct Ends {
   int64_t n;
@@ -143,7 +145,7 @@ struct Ends {
     }
   }
 };
-// a row of exactly kLanes elements, and zeros,
+// Loader for a row of exactly kLanes elements, and zeros.
 template <size_t kLanes>
 struct Exactly {
   template <class D, typename T = hn::TFromD<D>>
@@ -163,7 +165,7 @@ struct Exactly {
     }
   }
 };
-// or whatever follows the whole vectors of a row that has no whole number of them.
+// Loader for the rest that follows the whole vectors of a row.
 template <size_t kLanes>
 struct Remainder {
   int64_t n;
@@ -202,12 +204,12 @@ struct Few {
 // A row shorter than kLanes.
 template <size_t kLanes, class D, typename T = hn::TFromD<D>, class Values>
 HWY_INLINE void MakeShort(D d, T* y, int64_t n, const Values& values) {
-  if constexpr (kLanes > 16) {  // of bytes: most of the halves are too long for the shortest rows
+  if constexpr (kLanes > 16) {  // bytes: most of the halves are too long for the shortest rows
     if (n < 8) return MakeShort<8>(d, y, n, values);
   }
   if constexpr (kLanes > 2) {
     if (n < static_cast<int64_t>(kLanes / 2)) return MakeShort<kLanes / 2>(d, y, n, values);
-    // Two parts that are the same one wait for each other from step to step of a chain.
+    // Two parts that coincide would wait for each other from step to step of a chain.
     if (n == static_cast<int64_t>(kLanes / 2)) {
       const Exactly<kLanes / 2> whole;
       return whole.Store(d, values(whole), y);
@@ -217,19 +219,20 @@ HWY_INLINE void MakeShort(D d, T* y, int64_t n, const Values& values) {
   ends.Store(d, values(ends), y);
 }
 
-// Of functions of vectors: a few instructions, of which copies and loops of several vectors pay, or many.
+// Cost of a vector function. kShort: a few instructions, so that copies and loops of several vectors pay off. kLong:
+// many instructions.
 enum Length { kShort, kLong };
 
-// Rows of up to this length have a copy of a long function for themselves. A loop's constants are spread over registers
-// and the stack first, which takes as long as a vector; and where vectors have sixteen floats, they may take twice as
-// long as those of eight.
+// Rows of up to this length have their own copy of a long function. A loop first spreads its constants over registers
+// and the stack, which takes as long as a vector. Vectors of sixteen floats may also take twice as long as vectors of
+// eight.
 inline constexpr size_t kFew = 8;
 
-// A row made of vectors, for each of which `values` is called with what loads its operands (see FullVector):
+// Makes a row from vectors. `values` is called for each vector with the loader of its operands (see FullVector):
 //
 //     Make(d, y, n, [=](const auto& load) EPIPHYTE_INLINE { return f(load(d, a), load(d, b)); });
 //
-// What a long function is called with may be a vector of fewer lanes than D's.
+// A long function may be called with a vector of fewer lanes than D's.
 template <Length kLength = kShort, class D, typename T = hn::TFromD<D>, class Values>
 HWY_INLINE void Make(D d, T* y, int64_t n, const Values& values) {
   constexpr auto kStep = static_cast<int64_t>(hn::MaxLanes(D()));
@@ -270,7 +273,7 @@ HWY_INLINE void Make(D d, T* y, int64_t n, const Values& values) {
   }
 }
 
-// A row of booleans of the masks that `masks` gives, called like Make's values with tags of D.
+// A row of booleans from the masks that `masks` gives. `masks` is called like Make's values, with tags of D.
 template <class D, class Masks>
 HWY_INLINE void MakeBools(D d, bool* y, int64_t n, const Masks& masks) {
   auto* const bytes = reinterpret_cast<uint8_t*>(y);

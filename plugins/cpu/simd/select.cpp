@@ -13,7 +13,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace epiphyte::cpu::simd::HWY_NAMESPACE {
 
-// A byte in each lane.
+// Converts one byte into each lane.
 template <class D, class V>
 HWY_INLINE hn::Vec<D> Widened(D d, V bytes) {
   if constexpr (sizeof(hn::TFromD<D>) == 1) {
@@ -25,7 +25,7 @@ HWY_INLINE hn::Vec<D> Widened(D d, V bytes) {
   }
 }
 
-// A row, or one element for all.
+// An operand that is a row, or one element for the whole row.
 template <class D, typename T = hn::TFromD<D>>
 struct RowOperand {
   const T* row;

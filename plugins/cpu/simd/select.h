@@ -1,17 +1,17 @@
-// One of two rows, element by element. Elements are moved, never computed with, so their size is all that matters.
+// Selects from two rows, element by element. Elements are only moved, so only their size matters.
 //
 //     const simd::SelectLoop<uint32_t> select;
 //     select(conditions, a, 1, b, 1, y, n);   // y[i] = conditions[i] != 0 ? a[i] : b[i]; y may be a or b
 //
-// Either may be one element for the whole row: its stride is 0.
+// Either operand may be one element for the whole row; its stride is then 0.
 #pragma once
 
 #include <cstdint>
 
 namespace epiphyte::cpu::simd {
 
-// T: uint8_t, uint16_t, uint32_t or uint64_t. In the variant for the target that was chosen when it was made
-// (targets.h).
+// T: uint8_t, uint16_t, uint32_t or uint64_t. Runs the variant for the target that was chosen when the loop was
+// constructed (targets.h).
 template <typename T>
 class SelectLoop {
  public:

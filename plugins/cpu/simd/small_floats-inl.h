@@ -31,7 +31,7 @@ HWY_INLINE hn::Vec<D> FloatsOfFloat16(D d, hn::Vec<hn::Rebind<uint16_t, D>> bits
   const hn::RebindToUnsigned<D> u;
   const auto wide = hn::PromoteTo(u, bits);
   const auto magnitude = hn::ShiftLeft<13>(hn::And(wide, hn::Set(u, 0x7FFF)));
-  // Right for subnormals too: they are subnormal floats before the multiplication.
+  // This is right for subnormals too: they are subnormal floats before the multiplication.
   const auto scaled = hn::Mul(hn::BitCast(d, magnitude), hn::Set(d, 0x1p112f));
   const auto finite = hn::Lt(hn::BitCast(d, magnitude), hn::BitCast(d, hn::Set(u, 0x0F800000)));
   const auto infinite = hn::Or(magnitude, hn::Set(u, 0x7F800000));
@@ -59,7 +59,7 @@ HWY_INLINE hn::Vec<hn::Rebind<uint16_t, D>> Float16OfFloats(D d, hn::Vec<D> v) {
   const auto all = hn::BitCast(u, v);
   const auto sign = hn::And(hn::ShiftRight<16>(all), hn::Set(u, 0x8000));
 #if HWY_CAP_GE256 || HWY_ARCH_ARM_A64
-  // Every NaN gives the same one, of either sign.
+  // Every NaN, of either sign, gives the same NaN.
   const auto code = hn::BitCast(half, hn::DemoteTo(hn::Rebind<hwy::float16_t, D>(), v));
   const auto nan = hn::TruncateTo(half, hn::Or(sign, hn::Set(u, 0x7E00)));
   const auto is_nan = hn::TruncateTo(half, hn::BitCast(u, hn::VecFromMask(d, hn::IsNaN(v))));

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "plugins/cpu/simd/per_target.h"
-// After the policy.
+// These includes must follow per_target.h, which sets the target policy.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -19,14 +19,14 @@
 namespace epiphyte::cpu::simd {
 namespace {
 
-// How scratch memory holds planes that are side by side: with their padding to the left and to the right.
+// Layout of planes that are interleaved in scratch memory, with padding to the left and to the right.
 struct SideBySide {
   explicit SideBySide(const PlaneWindows& w)
       : width(std::max(w.pad_left + w.in_width,
                        (w.out_width - 1) * w.stride_x + (w.kernel_width - 1) * w.dilation_x + 1)),
         in(w.in_height * width),
         out(w.out_height * w.out_width) {}
-  int64_t width, in, out;  // positions, of each of which there is a vector
+  int64_t width, in, out;  // in positions of one vector each
 };
 
 }  // namespace
@@ -41,12 +41,12 @@ using D = hn::CappedTag<float, kPlanesTogether>;
 using V = hn::Vec<D>;
 constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
 
-// out[i] has lane i of each of `in`, in order.
+// Transposes: out[i] has lane i of each vector of `in`, in order.
 HWY_INLINE void TransposeSquare(const V* in, V* out) {
   const D d;
   const hn::RepartitionToWide<D> pairs;
   constexpr int kGroups = static_cast<int>(kLanes) / 4;
-  // Block j of of_four[g][k]: lane 4 j + k of four vectors from 4 g on.
+  // Block j of of_four[g][k] is lane 4 j + k of four vectors from 4 g on.
   V of_four[kGroups][4];
   for (int g = 0; g < kGroups; ++g) {
     const V* const row = in + 4 * g;
@@ -78,11 +78,11 @@ HWY_INLINE void TransposeSquare(const V* in, V* out) {
   }
 }
 
-// Where the block that begins at `at` begins instead, if it would reach beyond all of n positions.
+// Begin of the block at `at`; it reaches back if the block would exceed all n positions.
 HWY_INLINE int64_t ReachingBack(int64_t at, int64_t n) { return at + kLanes <= n || n < kLanes ? at : n - kLanes; }
 
-// Some planes of `rows` by `columns` side by side, with `width` positions for each row. Lanes beyond the last plane
-// have it again.
+// Interleaves planes of `rows` by `columns`, with `width` positions for each row. Lanes beyond the last plane repeat
+// it.
 HWY_INLINE void PutSideBySide(const float* x, int64_t planes, int64_t rows, int64_t columns, float* to, int64_t width) {
   const D d;
   const int64_t n = rows * columns;
@@ -102,7 +102,7 @@ HWY_INLINE void PutSideBySide(const float* x, int64_t planes, int64_t rows, int6
   }
 }
 
-// And back, of n positions.
+// The reverse of PutSideBySide, for n positions.
 HWY_INLINE void PutApart(const float* from, int64_t n, float* y, int64_t planes) {
   const D d;
   for (int64_t next = 0; next < n; next += kLanes) {
@@ -121,7 +121,7 @@ HWY_INLINE void PutApart(const float* from, int64_t n, float* y, int64_t planes)
   }
 }
 
-// make(first plane, x side by side, y side by side) for all planes.
+// Calls make(first plane, interleaved x, interleaved y) for all planes.
 template <class Make>
 HWY_INLINE void ForEachBlock(const PlaneWindows& w, float nothing, const float* x, float* y, int64_t planes,
                              float* scratch, const Make& make) {
@@ -146,7 +146,7 @@ struct Added {
   HWY_INLINE V operator()(V a, V b) const { return hn::Add(a, b); }
 };
 
-// Columns of some rows are joined first, then their neighbours.
+// Joins the columns of some rows first, then neighbouring columns.
 template <class Join, class Finish>
 HWY_INLINE void JoinPlanes(const PlaneWindows& w, const float* x, float* y, int64_t planes, float* scratch,
                            const Finish& finish) {
@@ -186,7 +186,7 @@ void AverageOfBlocks(const PlaneWindows& windows, const float* x, const float* r
   });
 }
 
-// kColumns results that follow each other, of `rows` of taps from `row` and `weights` on.
+// Computes kColumns consecutive results from `rows` rows of taps, from `row` and `weights` on.
 template <int kColumns>
 HWY_INLINE void ConvolveColumns(const PlaneWindows& w, int64_t width, const float* weights, V bias, const float* row,
                                 int64_t rows, float* to) {
@@ -222,7 +222,7 @@ void ConvolveBlocks(const PlaneWindows& windows, const float* weights, const flo
       const float* const row = from + rows.first * sizes.width * kLanes;
       const float* const of_rows = factors + rows.skipped * w.kernel_width * kLanes;
       constexpr int kMost = 8;  // sums enough to keep the CPU busy
-      // The last ones reach back.
+      // The last results reach back.
       for (int64_t next = 0; next < w.out_width; next += kMost) {
         const int64_t c = w.out_width >= kMost ? std::min(next, w.out_width - kMost) : 0;
         const float* const at = row + c * w.stride_x * kLanes;
@@ -249,7 +249,8 @@ HWY_AFTER_NAMESPACE();
 namespace epiphyte::cpu::simd {
 
 bool SuitsSmallPlanes(const PlaneWindows& windows) {
-  // Vectors of rows are full, and planes side by side leave the second cache, respectively, beyond these.
+  // Beyond the first limit vectors of rows are full. Beyond the second one interleaved planes leave the second-level
+  // cache.
   constexpr int64_t kMostColumns = 32, kMostPositions = 2048;
   const SideBySide sizes(windows);
   return windows.out_width <= kMostColumns && sizes.in <= kMostPositions && sizes.out <= kMostPositions;
@@ -257,13 +258,13 @@ bool SuitsSmallPlanes(const PlaneWindows& windows) {
 
 int64_t SmallPlaneScratchFloats(const PlaneWindows& windows) {
   const SideBySide sizes(windows);
-  // And a row that is joined, or the weights.
+  // `more` is room for a joined row or for the weights.
   const int64_t more = std::max(sizes.width, windows.kernel_height * windows.kernel_width);
   return (sizes.in + sizes.out + more + 1) * kPlanesTogether;
 }
 
 namespace {
-// Vectors that don't begin where lines of the cache do take as long as two.
+// Vectors that cross cache lines take twice as long.
 float* Aligned(float* scratch) {
   constexpr uintptr_t kLine = kPlanesTogether * sizeof(float);
   const uintptr_t beyond = reinterpret_cast<uintptr_t>(scratch) % kLine;

@@ -1,5 +1,5 @@
-// What plane_windows.h does, for planes of so few columns that vectors of their rows would be mostly empty: as many
-// planes as a vector has lanes are put side by side first, element by element.
+// The functions of plane_windows.h for planes with so few columns that vectors of their rows would be mostly empty. As
+// many planes as a vector has lanes are interleaved first, element by element.
 //
 //     if (SuitsSmallPlanes(windows)) {
 //       std::vector<float> scratch(SmallPlaneScratchFloats(windows));
@@ -13,7 +13,7 @@
 
 namespace epiphyte::cpu::simd {
 
-// Planes that are worked on together at most; a share of the work should be a multiple of it.
+// Maximum number of planes that are processed together; a thread's share should be a multiple of it.
 inline constexpr int64_t kPlanesTogether = 16;
 
 bool SuitsSmallPlanes(const PlaneWindows& windows);
@@ -22,7 +22,7 @@ int64_t SmallPlaneScratchFloats(const PlaneWindows& windows);
 void LargestOfSmallPlanes(const PlaneWindows& windows, const float* x, float* y, int64_t planes, float* scratch);
 void AverageOfSmallPlanes(const PlaneWindows& windows, const float* x, const float* row_counts,
                           const float* column_counts, float* y, int64_t planes, float* scratch);
-// Each plane has weights of its own, one after the other, and a bias unless these are null.
+// Each plane has its own weights, which are contiguous, and its own bias unless `biases` is null.
 void ConvolveSmallPlanes(const PlaneWindows& windows, const float* weights, const float* biases, const float* x,
                          float* y, int64_t planes, float* scratch);
 

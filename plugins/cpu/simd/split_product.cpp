@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include "plugins/cpu/simd/per_target.h"
-// After the policy.
+// These includes must follow per_target.h, which sets the target policy.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -21,7 +21,7 @@
 #define EPIPHYTE_SPLIT_PRODUCT_ONCE
 namespace epiphyte::cpu::simd {
 namespace {
-// Rows of W at a time, of which both parts of a panel stay in the first cache beside rows of the left side.
+// Rows of W in a block. Both parts of a panel's block stay in the first-level cache beside rows of the left side.
 constexpr int64_t kSplitBlock = 256;
 constexpr int64_t kSplitPart = kSplitBlock * kSplitPanel;  // numbers
 constexpr int64_t kPanelTile = kSplitPartsBlock;           // numbers of 32 rows of a panel
@@ -39,7 +39,7 @@ using Halves = hn::Repartition<uint16_t, Floats>;
 using Vector = hn::Vec<Floats>;
 constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(Floats()));
 
-// Floats as bfloat16s: those that are such already or, where kPackedRounds, rounded to nearest.
+// Packs floats as bfloat16. They are rounded to nearest if kPackedRounds; otherwise they must be bfloat16 already.
 constexpr bool kPackedRounds = EPIPHYTE_HAS_TILES != 0;
 HWY_INLINE hn::Vec<Halves> Packed(Vector first, Vector second) {
 #if EPIPHYTE_HAS_TILES
@@ -57,7 +57,8 @@ HWY_INLINE hn::Vec<Halves> Packed(Vector first, Vector second) {
 struct Parts {
   Vector high, low;
 };
-// The upper part is rounded to nearest, and what is left is exact before it is rounded in turn, by Packed if that does.
+// The upper part is rounded to nearest. The remainder is exact before it is rounded in turn, by Packed if
+// kPackedRounds.
 HWY_INLINE Parts PartsOf(Vector v) {
   const Floats d;
   const auto rounded = [d](Vector x) EPIPHYTE_INLINE {
@@ -67,7 +68,7 @@ HWY_INLINE Parts PartsOf(Vector v) {
   const Vector high = InRegister(rounded(v)), left = hn::Sub(v, high);
   return {high, kPackedRounds ? left : rounded(left)};
 }
-// Of a number of 16 bits, of which the upper part has all but three.
+// Splits 16-bit floats. The upper part has all but three of the bits.
 HWY_INLINE Parts PartsOfHalf(Vector v) {
   const Floats d;
   const Bits bits;
@@ -75,7 +76,7 @@ HWY_INLINE Parts PartsOfHalf(Vector v) {
   return {high, hn::Sub(v, high)};
 }
 
-// Splits two vectors. `check` is a NaN from the first number on that isn't finite.
+// Splits two vectors. `check` is a NaN as soon as one number wasn't finite.
 HWY_INLINE void SplitTwo(Vector first, Vector second, Vector& check, hn::Vec<Halves>* high, hn::Vec<Halves>* low) {
   const Floats d;
   const Parts a = PartsOf(first), b = PartsOf(second);
@@ -84,7 +85,7 @@ HWY_INLINE void SplitTwo(Vector first, Vector second, Vector& check, hn::Vec<Hal
   *low = Packed(a.low, b.low);
 }
 
-// `n` of a vector's numbers, from `at` on; what is beyond them is 0.
+// Loads the first `n` numbers of a vector that begins at `at`; the others are 0.
 HWY_INLINE Vector LoadUpTo(const float* from, int64_t n, int64_t at) {
   const Floats d;
   if (n - at >= kLanes) return hn::LoadU(d, from + at);
@@ -168,10 +169,10 @@ static_assert(kSplitTileRows == kTileRows && kSplitTileColumns * 2 == kTileBytes
 constexpr int64_t kColumnsOfTile = kTileBytes / 4;
 constexpr int64_t kPanelRow = kSplitPanel * 4;  // bytes of two rows of W
 
-// What will be read soon, fetched into the second cache some lines at a time.
+// Prefetches weights that are read soon into the second-level cache, some lines at a time.
 class Fetch {
  public:
-  // In `steps` calls of Some.
+  // Spreads the prefetch over `steps` calls of Some.
   HWY_INLINE Fetch(const void* from, int64_t bytes, int64_t steps)
       : at_(static_cast<const char*>(from)), end_(at_ + bytes), step_((bytes / kLine + steps - 1) / steps * kLine) {}
   HWY_INLINE void Some() {
@@ -184,20 +185,20 @@ class Fetch {
   int64_t step_;
 };
 
-// Where the left side of some steps is.
+// Place of the left side of some steps.
 struct LeftSide {
   const uint16_t* a;
-  int64_t second;          // where the second tile of rows is behind the first one
-  const int64_t* offsets;  // of planes (SplitProduct); not looked at for tiles
+  int64_t second;          // from the first tile of rows to the second one
+  const int64_t* offsets;  // planar layout (SplitProduct); unused for tiles
 };
 
-// And the right side: parts of tiles, each of which follows the last one by `step` numbers.
+// Place of the right side: parts of tiles, each `step` numbers after the last one.
 struct RightSide {
   const uint16_t *high, *low;
   int64_t step;
 };
 
-// Some steps of up to 32 rows, added to `sums`.
+// Adds the products of some steps of up to 32 rows to `sums`.
 template <int kRowTiles, bool kPlanes>
 HWY_INLINE void AddProducts(const LeftSide& left, RightSide b, int64_t count, bool first, Fetch& fetch, float* sums) {
   constexpr int64_t kLeftRow = kPlanes ? kSplitPixel * 2 : kTileBytes;  // bytes
@@ -224,7 +225,7 @@ HWY_INLINE void AddProducts(const LeftSide& left, RightSide b, int64_t count, bo
   for (int64_t i = 0; i < count; ++i) {
     fetch.Some();
     if constexpr (kPlanes) a = left.a + left.offsets[i];
-    // The parts below first: a tile of the upper one is used for what follows.
+    // The lower parts come first, because a tile of the upper part is reused by the products that follow.
     const auto products = [&]() EPIPHYTE_INLINE {
       AddBfloat16Products<0, 4, 6>();
       AddBfloat16Products<1, 4, 7>();
@@ -256,7 +257,7 @@ HWY_INLINE void AddProducts(const LeftSide& left, RightSide b, int64_t count, bo
   }
 }
 
-// Where the sums of one panel go, some rows after others.
+// Destination of the sums of one panel, some rows after others.
 class Results {
  public:
   HWY_INLINE Results(const SplitProduct& p, int64_t column)
@@ -269,7 +270,7 @@ class Results {
     first_bias_ = bias(0);
     second_bias_ = bias(kLanes);
   }
-  // `sums`: aligned.
+  // `sums` must be aligned.
   HWY_INLINE void Take(const float* sums, int64_t rows) {
     if (columns_ == kSplitPanel) return TakeRows<true>(sums, rows);
     TakeRows<false>(sums, rows);
@@ -308,7 +309,7 @@ class Results {
   Vector first_bias_, second_bias_;
 };
 
-// T: uint16_t for parts, else a format whose numbers are taken apart here, some rows of a panel at a time.
+// T is uint16_t for split parts. Otherwise it is a 16-bit format, and some rows of a panel at a time are split here.
 template <bool kPlanes, typename T>
 HWY_INLINE void ProductOf(const SplitProduct& p, const T* panels) {
   constexpr bool kParts = std::is_same_v<T, uint16_t>;
@@ -341,7 +342,7 @@ HWY_INLINE void ProductOf(const SplitProduct& p, const T* panels) {
         const LeftSide side =
             kPlanes ? LeftSide{p.tiles + row * kSplitPixel, kTileRows * kSplitPixel, p.offsets + at / kSplitTileColumns}
                     : LeftSide{p.tiles + (row * p.depth + kTileRows * at) * 2, kTileRows * p.depth * 2, nullptr};
-        // Sums that are whole at once need no memory beyond the first cache.
+        // Sums that are complete after one block need no memory beyond the first-level cache.
         float* const to = sums + (p.depth <= kSplitBlock ? 0 : row * kSplitPanel);
         products(side, right, count, at == 0, fetch, to);
         if (at + depth == p.depth) results.Take(to, rows);

@@ -14,7 +14,8 @@
 namespace epiphyte::cpu::simd {
 namespace {
 
-// The targets of this CPU and system, of those that per_target.h leaves: what Highway's SupportedTargets says of them.
+// The targets that CPU and system support, among those that per_target.h leaves; the same as Highway's
+// SupportedTargets.
 int64_t Detect() {
   int64_t targets = HWY_STATIC_TARGET;
 #if HWY_ARCH_X86 && (HWY_TARGETS & (HWY_TARGETS - 1)) != 0
@@ -36,9 +37,9 @@ int64_t Supported() {
   return targets;
 }
 
-int64_t g_forced = 0;  // by a TargetChoice
+int64_t g_forced = 0;  // set by a TargetChoice
 
-// A single target is called directly.
+// A single target is called directly, without a choice.
 void Choose([[maybe_unused]] int64_t forced) {
   g_forced = forced;
 #if (HWY_TARGETS & (HWY_TARGETS - 1)) != 0
@@ -50,7 +51,7 @@ void Choose([[maybe_unused]] int64_t forced) {
 
 const bool g_chosen_when_loaded = (Choose(0), true);
 
-// A lower bit is a better target.
+// A lower bit stands for a better target.
 std::vector<std::string> NamesOf(int64_t targets) {
   std::vector<std::string> names;
   for (; targets != 0; targets &= targets - 1) names.emplace_back(hwy::TargetName(targets & -targets));

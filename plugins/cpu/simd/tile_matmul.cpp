@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "plugins/cpu/simd/per_target.h"
-// After the policy.
+// These includes must follow per_target.h, which sets the target policy.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -15,7 +15,7 @@
 #include "plugins/cpu/simd/rows-inl.h"
 
 namespace epiphyte::cpu::simd {
-// For vectors of two: they don't make up for a product that is made of three.
+// For vectors of two elements, which don't make up for a product that consists of three.
 void MultiplyLongsOneByOne(const TileOperands<uint64_t>& operands);
 }  // namespace epiphyte::cpu::simd
 
@@ -32,7 +32,7 @@ HWY_INLINE V AddProduct(D d, V a, V b, V sum) {
   } else if constexpr (sizeof(T) == 4 || HWY_CAP_GE512) {
     return hn::Add(hn::Mul(a, b), sum);
   } else {
-    // Of four products of halves one is beyond 64 bits.
+    // One of the four products of halves lies entirely beyond 64 bits.
     const hn::Repartition<uint32_t, D> halves;
     const auto even = [&](V x, V z) HWY_ATTR { return hn::MulEven(hn::BitCast(halves, x), hn::BitCast(halves, z)); };
     const V crossed = hn::Add(even(hn::ShiftRight<32>(a), b), even(a, hn::ShiftRight<32>(b)));
@@ -40,7 +40,7 @@ HWY_INLINE V AddProduct(D d, V a, V b, V sum) {
   }
 }
 
-// All of a vector's columns, or the first few of them.
+// Access to all columns of a vector. Its counterpart accesses only the first few.
 struct Whole {
   template <class D>
   HWY_INLINE hn::Vec<D> Load(D d, const hn::TFromD<D>* p) const {
@@ -63,7 +63,7 @@ struct First {
   }
 };
 
-// Some rows times some vectors of columns. `continues`: y has the sums over what was before in k.
+// Multiplies some rows by some vectors of columns. With `continues`, y holds the sums of the earlier part of k.
 template <int kRows, int kVectors, class D, class T, class Access>
 HWY_INLINE void Block(D d, const TileOperands<T>& o, int64_t row, int64_t column, bool continues,
                       const Access& access) {
@@ -97,7 +97,7 @@ HWY_INLINE void Block(D d, const TileOperands<T>& o, int64_t row, int64_t column
   }
 }
 
-// The last rows, of which there are at most kRows.
+// Multiplies the last rows, at most kRows.
 template <int kRows, int kVectors, class D, class T, class Access>
 HWY_INLINE void LastRows(D d, const TileOperands<T>& o, int64_t row, int64_t column, bool continues,
                          const Access& access) {
@@ -105,7 +105,8 @@ HWY_INLINE void LastRows(D d, const TileOperands<T>& o, int64_t row, int64_t col
   if constexpr (kRows > 1) LastRows<kRows - 1, kVectors>(d, o, row, column, continues, access);
 }
 
-// As many rows at a time as there are registers for sums, but not so few sums that each step waits for the last one.
+// Takes as many rows at a time as there are registers for sums, but not so few sums that each step waits for the last
+// one.
 template <int kVectors, class D, class T, class Access>
 HWY_INLINE void AllRows(D d, const TileOperands<T>& o, int64_t column, bool continues, const Access& access) {
   constexpr bool kManyRegisters = std::is_floating_point_v<T> && (HWY_CAP_GE256 || HWY_ARCH_ARM_A64);
@@ -115,7 +116,7 @@ HWY_INLINE void AllRows(D d, const TileOperands<T>& o, int64_t column, bool cont
   if (row < o.m) LastRows<kRows - 1, kVectors>(d, o, row, column, continues, access);
 }
 
-// The last columns, fewer than fill a vector twice as long as `d`.
+// Multiplies the last columns, fewer than fill a vector twice as long as `d`.
 template <class D, class T>
 HWY_INLINE void LastColumns(D d, const TileOperands<T>& o, int64_t column, bool continues) {
   if (o.n - column >= static_cast<int64_t>(hn::MaxLanes(D()))) {
@@ -125,7 +126,7 @@ HWY_INLINE void LastColumns(D d, const TileOperands<T>& o, int64_t column, bool 
   if constexpr (hn::MaxLanes(D()) > 1) LastColumns(hn::Half<D>(), o, column, continues);
 }
 
-// Beside the rows of AllRows; more don't fit into the registers.
+// Vectors of columns beside the rows of AllRows; more don't fit into the registers.
 constexpr int kBlockVectors = HWY_CAP_GE512 || HWY_ARCH_ARM_A64 ? 4 : 2;
 
 template <class T>
@@ -153,8 +154,8 @@ HWY_INLINE void MultiplyPart(const TileOperands<T>& o, bool continues) {
 
 template <class T>
 HWY_INLINE void Multiply(const TileOperands<T>& o) {
-  // Of many rows each block of columns is read again and again: a part of k at a time, for which it stays in the
-  // innermost cache.
+  // With many rows each block of columns is read repeatedly. So k is split into parts that keep the block in the
+  // first-level cache.
   constexpr int64_t kManyRows = 12;
   constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<T>()));
   constexpr int64_t kDepth = (int64_t{24} << 10) / (kBlockVectors * kLanes * static_cast<int64_t>(sizeof(T)));
@@ -185,7 +186,7 @@ HWY_AFTER_NAMESPACE();
 namespace epiphyte::cpu::simd {
 
 void MultiplyLongsOneByOne(const TileOperands<uint64_t>& operands) {
-  const TileOperands<uint64_t> o = operands;  // which y can't overlap
+  const TileOperands<uint64_t> o = operands;  // a copy, which y can't overlap
   constexpr int64_t kRows = 4, kColumns = 16;
   for (int64_t row = 0; o.replaces && row < o.m; ++row) std::fill_n(o.y + row * o.y_stride, o.n, uint64_t{0});
   for (int64_t column = 0; column < o.n; column += kColumns) {

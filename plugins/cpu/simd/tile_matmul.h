@@ -1,5 +1,4 @@
-// A matrix product for kernels that need one inside: einsum, attention, integer products. MatMul, Gemm and convolutions
-// of floats have oneDNN.
+// GEMM for use inside kernels: einsum, attention, integer GEMMs. MatMul, Gemm and Conv of floats use oneDNN.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@ struct TileOperands {
   T* y;
   int64_t y_stride;
   int64_t m, n, k;
-  bool replaces = false;  // y = a b, whatever y was
+  bool replaces = false;  // y = a b; the previous y is ignored
 };
 void TileMatMul(const TileOperands<float>& operands);
 void TileMatMul(const TileOperands<double>& operands);
@@ -24,7 +23,7 @@ void TileMatMul(const TileOperands<uint32_t>& operands);
 void TileMatMul(const TileOperands<uint64_t>& operands);
 
 // y[m,n] += a[m,k] b[k,n], row-major with the given distances between rows. Unsigned integers wrap, as sums of integers
-// must be allowed to. Of floats every element is one sum in the order of k, with fused steps where the CPU has them.
+// must be allowed to. Each float element is one sum in the order of k, with fused multiply-add where the CPU has it.
 template <typename T>
 void TileMatMul(const T* a, int64_t a_stride, const T* b, int64_t b_stride, T* y, int64_t y_stride, int64_t m,
                 int64_t n, int64_t k) {

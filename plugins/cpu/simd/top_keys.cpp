@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include "plugins/cpu/simd/per_target.h"
-// After the policy.
+// These includes must follow per_target.h, which sets the target policy.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -18,7 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace epiphyte::cpu::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// How TopKeyOf makes keys of vectors.
+// Computes keys of vectors as TopKeyOf does.
 template <typename T>
 class Keys {
  public:

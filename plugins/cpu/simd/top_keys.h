@@ -1,8 +1,8 @@
-// Which elements of a row may be among its first k, found without sorting: what TopK is made of.
+// Candidates for the first k elements of a row, found without sorting; for TopK.
 //
-// Elements are compared by keys, whole numbers whose descending order is TopK's. Of `groups` sets that the row is dealt
-// into, the greatest keys are taken; the k-th greatest of those is a bound that at least k keys of the row reach, and
-// few more.
+// Elements are compared by keys: integers that are in descending order where TopK's elements are. The row is dealt into
+// `groups` sets, and the greatest key of each set is taken. The k-th greatest of those is a bound that at least k keys
+// of the row reach, and few more.
 //
 //     simd::GroupLargest(x, n, largest, bounds, groups);
 //     std::nth_element(bounds, bounds + k - 1, bounds + groups, std::greater<>());
@@ -16,7 +16,7 @@
 
 namespace epiphyte::cpu::simd {
 
-// The smallest elements come first unless `largest`. Zeros of both signs are equal, and NaN is above infinity.
+// The smallest elements come first if `largest` is false. Zeros of both signs are equal, and NaN is above infinity.
 template <typename T>
 using TopKey = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
 template <typename T>
@@ -24,7 +24,7 @@ TopKey<T> TopKeyOf(T x, bool largest) {
   using K = TopKey<T>;
   K key;
   if constexpr (std::is_floating_point_v<T>) {
-    const K bits = std::bit_cast<K>(x + T(0));  // which leaves no zero below 0
+    const K bits = std::bit_cast<K>(x + T(0));  // the addition turns -0 into +0
     key = x != x ? std::numeric_limits<K>::max() : bits < 0 ? bits ^ std::numeric_limits<K>::max() : bits;
   } else {
     key = x;
@@ -40,7 +40,8 @@ void GroupLargest(const double* x, int64_t n, bool largest, int64_t* bounds, int
 void GroupLargest(const int32_t* x, int64_t n, bool largest, int32_t* bounds, int64_t groups);
 void GroupLargest(const int64_t* x, int64_t n, bool largest, int64_t* bounds, int64_t groups);
 
-// The indices of the elements whose keys are `least` or greater, in ascending order, and how many they are; n < 2^31.
+// Writes the indices of the elements with keys of at least `least`, in ascending order, and returns their number;
+// n < 2^31.
 int64_t CollectFrom(const float* x, int64_t n, bool largest, int32_t least, int32_t* indices);
 int64_t CollectFrom(const double* x, int64_t n, bool largest, int64_t least, int32_t* indices);
 int64_t CollectFrom(const int32_t* x, int64_t n, bool largest, int32_t least, int32_t* indices);

@@ -16,14 +16,14 @@
 HWY_BEFORE_NAMESPACE();
 namespace epiphyte::cpu::simd::HWY_NAMESPACE {
 
-// Both limits keep NaN; the upper one wins where they cross.
+// Both limits keep NaN; the upper limit wins where they cross.
 template <class V>
 HWY_INLINE V Between(V x, float low, float high) {
   const hn::DFromV<V> d;
   return AtMost(d, AtLeast(d, x, low), high);
 }
 
-// x rounded in some way. It has the sign of x, which Highway loses of zeros where SSE4.1 is missing.
+// Gives a rounded x the sign of x. Highway loses the sign of zeros without SSE4.1.
 template <class V>
 HWY_INLINE V Signed([[maybe_unused]] V x, V rounded) {
 #if HWY_ARCH_X86 && !HWY_CAP_GE256
@@ -72,7 +72,7 @@ HWY_INLINE V Shrink(V x, float bias, float lambda) {
   return hn::IfThenElse(hn::Lt(x, hn::Set(d, -lambda)), hn::Add(x, hn::Set(d, bias)), above);
 }
 
-// Those of which a copy is more than a few instructions.
+// Functions that take more than a few instructions per copy.
 constexpr bool IsLong(Unary function) {
   switch (function) {
     case Unary::kExp:
@@ -99,7 +99,7 @@ constexpr bool IsLong(Unary function) {
 
 template <Unary kFunction>
 struct Function {
-  // Of those that are short.
+  // Short functions that use their operand twice; long ones aren't listed.
   static constexpr bool kUsesTwice = kFunction == Unary::kSign || kFunction == Unary::kLeakyRelu ||
                                      kFunction == Unary::kHardSwish || kFunction == Unary::kSoftsign ||
                                      kFunction == Unary::kThresholdedRelu || kFunction == Unary::kShrink;

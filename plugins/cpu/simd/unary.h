@@ -1,4 +1,4 @@
-// Functions of one float each, over rows.
+// Functions of one float, over rows.
 //
 //     const simd::UnaryLoop leaky_relu(simd::Unary::kLeakyRelu, 0.1f);
 //     leaky_relu(x, y, n);   // y[i] = x[i] < 0 ? 0.1 x[i] : x[i]; y may be x
@@ -10,12 +10,12 @@
 
 namespace epiphyte::cpu::simd {
 
-// Errors in units of the last place; 0.5 (correctly rounded) where none is given. Of functions that end in the product
-// with x they hold as long as the other factor isn't subnormal.
+// The numbers in the comments are errors in units of the last place; 0.5 (correctly rounded) if none is given. For
+// functions that end in a product with x they hold if the other factor isn't subnormal.
 enum class Unary : int32_t {
   kAbs,
   kNeg,
-  kSign,  // of NaN: NaN
+  kSign,  // NaN gives NaN
   kCeil,
   kFloor,
   kRound,  // halves to even
@@ -40,7 +40,7 @@ enum class Unary : int32_t {
   kSelu,             // b x, and b a (exp(x) - 1) below 0; 3
   kCelu,             // a (exp(x / a) - 1) below 0; 3 and what the quotient's rounding makes
   kGelu,             // x / 2 (1 + erf(x / sqrt(2))), the error within 2^-23 |x|
-  kGeluTanh,         // x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), the same
+  kGeluTanh,         // x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), error as kGelu
   kHardSigmoid,      // a x + b within 0 and 1
   kHardSwish,        // x (x / 6 + 1 / 2 within 0 and 1)
   kMish,             // x tanh(softplus(x)); 4
@@ -48,13 +48,14 @@ enum class Unary : int32_t {
   kSwish,            // x sigmoid(a x)
   kThresholdedRelu,  // x above a, otherwise 0
   kShrink,           // x - a above b, x + a below -b, otherwise 0
-  kClip,             // within a and b, of which b wins where they cross
+  kClip,             // clamped to [a, b]; b wins where they cross
   kScale,            // a x
   kAffine,           // a x + b; 1
 };
 inline constexpr int kUnaryCount = static_cast<int>(Unary::kAffine) + 1;
 
-// A function with its parameters, in the variant for the target that was chosen when it was made (targets.h).
+// A function with its parameters. Runs the variant for the target that was chosen when the loop was constructed
+// (targets.h).
 class UnaryLoop {
  public:
   explicit UnaryLoop(Unary function, float a = 0, float b = 0);

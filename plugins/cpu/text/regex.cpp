@@ -8,11 +8,11 @@
 namespace epiphyte::cpu {
 namespace {
 
-constexpr uint32_t kNothing = UINT32_MAX;  // before the text and behind it
+constexpr uint32_t kNothing = UINT32_MAX;  // position before and behind the text
 
 }  // namespace
 
-// A set of instructions that are waiting for a code point.
+// Set of the instructions that wait for a code point.
 struct Regex::States {
   explicit States(size_t size) : seen(size) {}
   std::vector<uint32_t> waiting;

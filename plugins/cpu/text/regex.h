@@ -3,7 +3,7 @@
 //     Regex regex("[a-z]+@[a-z]+\\.(com|org)");   // throws kit::Error when it is no expression
 //     regex.FullMatch("mail@example.org");          // true
 //
-// An expression comes from a model and may be hostile: nesting and the size of the compiled program are bounded, and
+// An expression comes from a model and may be hostile. Nesting and the size of the compiled program are bounded, and
 // the matcher keeps a set of states instead of backtracking. Unicode classes (\pL) are not supported.
 #pragma once
 
@@ -26,10 +26,10 @@ class Regex {
   struct Instruction {
     Op op = Op::kMatch;
     Assertion assertion = Assertion::kTextBegin;
-    uint32_t a = 0;  // kSplit: both targets; kJump: the target; kClass: its number
+    uint32_t a = 0;  // kSplit: both targets; kJump: the target; kClass: number of the class
     uint32_t b = 0;
   };
-  using Ranges = std::vector<std::pair<uint32_t, uint32_t>>;  // sorted, of code points
+  using Ranges = std::vector<std::pair<uint32_t, uint32_t>>;  // sorted ranges of code points
 
   struct States;
   void Follow(States& states, uint32_t start, uint32_t previous, uint32_t next) const;

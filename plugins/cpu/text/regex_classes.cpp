@@ -33,7 +33,7 @@ CodePointRanges Negate(CodePointRanges ranges) {
 void AddBothCases(CodePointRanges& ranges) {
   CodePointRanges folded;
   for (const auto& [first, last] : ranges) {
-    // Letters that have two cases lie below this; longer ranges contain both cases of what is above.
+    // All letters with two cases lie below this bound; longer ranges contain both cases of the letters above it.
     for (uint32_t c = first; c <= std::min(last, 0x1EFFu); ++c) {
       folded.emplace_back(ToLower(c), ToLower(c));
       folded.emplace_back(ToUpper(c), ToUpper(c));

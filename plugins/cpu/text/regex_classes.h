@@ -12,9 +12,10 @@ namespace epiphyte::cpu {
 // Inclusive ranges of code points.
 using CodePointRanges = std::vector<std::pair<uint32_t, uint32_t>>;
 
-inline constexpr uint32_t kLastCodePoint = 0x10FFFF + 0x100;  // behind the code points, bytes that are not UTF-8
+// the range above the code points stands for invalid UTF-8 bytes
+inline constexpr uint32_t kLastCodePoint = 0x10FFFF + 0x100;
 
-// Sorts and joins.
+// Sorts the ranges and joins overlapping ones.
 void Normalize(CodePointRanges& ranges);
 CodePointRanges Negate(CodePointRanges ranges);
 void AddBothCases(CodePointRanges& ranges);
@@ -22,7 +23,7 @@ void AddBothCases(CodePointRanges& ranges);
 CodePointRanges Digits();  // \d
 CodePointRanges Spaces();  // \s
 CodePointRanges Word();    // \w
-// "alpha" and its like.
+// Ranges of a POSIX class such as "alpha".
 std::optional<CodePointRanges> PosixClass(std::string_view name);
 
 bool IsWord(uint32_t code_point);

@@ -1,4 +1,4 @@
-// From a pattern to the program that Regex runs.
+// Compiles a pattern to the program that Regex runs.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -19,7 +19,7 @@ using Ranges = CodePointRanges;
 
 }  // namespace
 
-// Recursive descent; each Parse function appends the program of what it read.
+// Recursive-descent parser: each Parse function appends the program of its part of the pattern.
 class RegexCompiler {
  public:
   RegexCompiler(std::string_view pattern, Regex& regex)
@@ -39,7 +39,7 @@ class RegexCompiler {
     bool dot_is_all = false;
   };
 
-  // A pattern may fill pages, and a message is one line.
+  // Shortens the pattern for messages: it may fill pages, and a message is one line.
   std::string ShortPattern() const {
     constexpr size_t kMostBytes = 100;
     if (pattern_.size() <= kMostBytes) return std::string(pattern_);
@@ -78,7 +78,7 @@ class RegexCompiler {
   void EmitLiteral(uint32_t c) { EmitClass({{c, c}}); }
   void EmitAssertion(Regex::Assertion assertion) { Emit({.op = Regex::Op::kAssert, .assertion = assertion}); }
 
-  // Room for an instruction in front of what begins at `begin`; targets inside move along.
+  // Inserts an instruction at `begin` and moves the jump targets behind it.
   void InsertAt(uint32_t begin) {
     Emit({});
     std::rotate(program_.begin() + begin, program_.end() - 1, program_.end());
@@ -97,7 +97,7 @@ class RegexCompiler {
     const uint32_t begin = Here();
     ParseSequence();
     if (Peek() == '|' && !AtEnd()) {
-      // A chain: split to this alternative or the rest; each one jumps to the end.
+      // A chain of splits: one branch is this alternative, the other is the rest. Each alternative jumps to the end.
       ++at_;
       InsertAt(begin);
       const uint32_t jump = Emit({.op = Regex::Op::kJump});
@@ -108,7 +108,7 @@ class RegexCompiler {
     flags_ = outer;
     --nesting_;
   }
-  // The alternatives behind a '|', in a loop so that their number isn't a depth.
+  // Parses the alternatives behind '|' in a loop, so that their number does not increase the recursion depth.
   void ParseRest() {
     std::vector<uint32_t> jumps;
     while (true) {
@@ -135,7 +135,7 @@ class RegexCompiler {
     }
   }
 
-  // Returns whether what it read may be repeated.
+  // Returns true when the parsed atom may be repeated.
   bool ParseAtom() {
     if (Take("\\Q")) return ParseQuoted();
     const char c = Peek();
@@ -176,7 +176,7 @@ class RegexCompiler {
         if (end == std::string_view::npos || end == at_) Fail("a group without a name");
         at_ = end + 1;
       } else if (ParseFlags()) {
-        return false;  // (?i) holds up to the end of the enclosing group
+        return false;  // (?i) applies up to the end of the enclosing group
       }
     }
     ParseAlternatives();
@@ -184,7 +184,7 @@ class RegexCompiler {
     flags_ = outer;
     return true;
   }
-  // "i:" or "i)" after "(?"; returns whether it was the latter.
+  // Parses "i:" or "i)" behind "(?"; returns true for the latter.
   bool ParseFlags() {
     bool value = true;
     while (true) {
@@ -194,7 +194,7 @@ class RegexCompiler {
         case 'i': flags_.ignore_case = value; break;
         case 'm': flags_.multi_line = value; break;
         case 's': flags_.dot_is_all = value; break;
-        case 'U': break;  // which match is preferred makes no difference to whether there is one
+        case 'U': break;  // the preferred match makes no difference to whether there is one
         case '-': value = false; break;
         case ':': return false;
         case ')': return true;
@@ -236,7 +236,7 @@ class RegexCompiler {
     return true;
   }
 
-  // \d and its like, behind the backslash.
+  // Parses \d and similar classes behind the backslash.
   std::optional<Ranges> TakePerlClass() {
     std::optional<Ranges> ranges;
     switch (Peek()) {
@@ -348,7 +348,7 @@ class RegexCompiler {
   }
   uint32_t TakeBracketCharacter() { return Take("\\") ? TakeEscapedCharacter() : TakeCodePoint(); }
 
-  // What was read from `begin` on, as often as the operators behind it say.
+  // Repeats the program from `begin` on as the following operators say.
   void ParseRepeats(uint32_t begin) {
     while (!AtEnd()) {
       int least = 0, most = -1;
@@ -364,7 +364,7 @@ class RegexCompiler {
       Repeat(begin, least, most);
     }
   }
-  // "{2,5}"; anything else behind a brace makes it a literal.
+  // Parses "{2,5}". Anything else behind a brace makes the brace a literal.
   bool TakeBraces(int& least, int& most) {
     if (Peek() != '{') return false;
     const size_t start = at_;

@@ -5,7 +5,7 @@ namespace {
 
 bool Between(uint32_t c, uint32_t low, uint32_t high) { return c >= low && c <= high; }
 
-// Blocks in which an upper case letter has an even (odd) number and its lower case the next one.
+// Blocks with an upper-case letter at each even (odd) number, followed by its lower-case letter.
 bool IsEvenUpperPair(uint32_t c) {
   return Between(c, 0x100, 0x12F) || Between(c, 0x132, 0x137) || Between(c, 0x14A, 0x177) || Between(c, 0x1DE, 0x1EF) ||
          Between(c, 0x1F8, 0x21F) || Between(c, 0x222, 0x233) || Between(c, 0x3D8, 0x3EF) || Between(c, 0x460, 0x481) ||

@@ -1,5 +1,5 @@
-// UTF-8, as far as the string operators need it: code points in, code points out, and simple case mapping for Latin,
-// Greek and Cyrillic. What is not valid UTF-8 is passed on byte by byte.
+// UTF-8 for the string operators: decoding, encoding, and simple case mapping for Latin, Greek and Cyrillic. Invalid
+// UTF-8 is passed on byte by byte.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,8 @@
 
 namespace epiphyte::cpu {
 
-// The code point at `at`, which moves behind it. Needs at < text.size(). An invalid byte b gives kInvalidByte + b.
+// Returns the code point at `at`, and moves `at` behind it. Requires at < text.size(). An invalid byte b gives
+// kInvalidByte + b.
 inline constexpr uint32_t kInvalidByte = 0x110000;
 uint32_t DecodeUtf8(std::string_view text, size_t& at);
 void AppendUtf8(std::string& text, uint32_t code_point);

@@ -11,12 +11,12 @@
 namespace epiphyte::npu {
 namespace {
 
-constexpr size_t kLongestName = 1023;  // of a graph: nsdk.h
+constexpr size_t kLongestName = 1023;  // name of a graph, as in nsdk.h
 constexpr size_t kLongestText = 200;
 constexpr uint32_t kMostGraphs = 1u << 16;
 constexpr uint32_t kMostPorts = 1u << 16;
 constexpr uint32_t kMostRank = 8;
-constexpr uint32_t kLargestStruct = 4096;  // of any minor version
+constexpr uint32_t kLargestStruct = 4096;  // upper bound for any minor version
 
 constexpr std::pair<EpElementType, uint32_t> kTypes[] = {
     {EP_TYPE_INT8, NSDK_INT8},     {EP_TYPE_UINT8, NSDK_UINT8}, {EP_TYPE_INT16, NSDK_INT16},
@@ -38,7 +38,7 @@ class Reader {
   }
 
  private:
-  // Element i of an array whose elements are as far apart as the first one says. [N114]
+  // Element i of an array. Elements are as far apart as the first one's struct_size says. [N114]
   template <typename T>
   T At(const T* list, uint32_t i) const {
     const uint32_t stride = list->struct_size;

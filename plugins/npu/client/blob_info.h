@@ -1,4 +1,5 @@
-// What stands in a blob, read by its SDK without a device and copied, so that nothing of it is believed later.
+// Description of a blob. Its SDK reads it without a device; the values are checked and copied, so that the blob needn't
+// be trusted later.
 //
 //   const BlobInfo info = ReadBlobInfo(sdk, bytes);
 //   const BlobGraph* graph = info.Find("main_0");
@@ -35,14 +36,15 @@ struct BlobInfo {
   uint32_t blob_version = 0;
   std::vector<BlobGraph> graphs;
 
-  // Its number among the graphs; -1: there is none of that name. No name stands for the only graph.
+  // Index of the graph with this name; -1 if there is none. An empty name stands for the only graph.
   int32_t Find(std::string_view name) const;
 };
 
-// Throws INVALID_GRAPH for what the SDK says is none, and for numbers that can't be.
+// Throws INVALID_GRAPH if the SDK says that the bytes are no blob, and for impossible numbers.
 BlobInfo ReadBlobInfo(const Sdk& sdk, std::span<const std::byte> blob);
 
-// A type of nsdk.h, and back; NSDK_TYPE_NONE and EP_TYPE_UNDEFINED for what the other doesn't have.
+// Converts types to those of nsdk.h and back. A type that the other side lacks becomes NSDK_TYPE_NONE or
+// EP_TYPE_UNDEFINED.
 uint32_t ToNsdk(EpElementType type);
 EpElementType FromNsdk(uint32_t type);
 

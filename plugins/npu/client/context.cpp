@@ -19,7 +19,7 @@ constexpr uint32_t kMostAlignment = 1u << 30;
 struct SdkContext::LogTarget {
   kit::Log log;
 
-  // [any thread] As long as the context.
+  // Receives log lines of the SDK as long as the context lives. [any thread]
   static void Take(void* user, uint32_t level, const char* text) {
     try {
       constexpr EpLogLevel kLevels[] = {EP_LOG_ERROR, EP_LOG_WARNING, EP_LOG_INFO, EP_LOG_DEBUG};
@@ -28,7 +28,7 @@ struct SdkContext::LogTarget {
       if (!log.IsOn(to)) return;
       if (const std::string line = OneLine(text, kLongestLogLine); !line.empty()) log.Write(to, line);
     } catch (...) {
-      // A line that is lost is no reason to fail.
+      // A lost line is no reason to fail.
     }
   }
 };
@@ -184,7 +184,7 @@ Compiled::Compiled(std::shared_ptr<const SdkContext> context, const NsdkGraph& g
     return api.compile(context_->handle(), &graph, &given, &compiled_, reason);
   });
   if (!outcome.ok() || progress.thrown) {
-    // Whoever cancels has no use for what was finished all the same.
+    // The result is freed when the task was cancelled although the compilation finished.
     if (outcome.ok() && compiled_ != nullptr)
       sdk.Release([this](const NsdkApi& api) { api.compiled_destroy(compiled_); });
     if (progress.thrown) std::rethrow_exception(progress.thrown);

@@ -1,4 +1,5 @@
-// SdkContext: an SDK's context for one device or for none, and what needs no device: questions, compiling, blobs.
+// SdkContext: an SDK's context for one device or for none, with everything that needs no device: operator queries,
+// compilation, blobs.
 //
 //   const auto context = std::make_shared<const SdkContext>(sdk, NSDK_WITHOUT_DEVICE, options, log);
 //   if (std::string why = context->WhyNot(graph, 0); !why.empty()) …
@@ -23,7 +24,7 @@
 
 namespace epiphyte::npu {
 
-using SdkOptions = std::vector<std::pair<std::string, std::string>>;  // of the SDK's own
+using SdkOptions = std::vector<std::pair<std::string, std::string>>;  // options of the SDK itself
 
 struct Target {
   std::string architecture;
@@ -42,7 +43,7 @@ class Compiled;
 
 class SdkContext {
  public:
-  // `device`: an id of ListDevices, or NSDK_WITHOUT_DEVICE. Throws what the SDK says of the options.
+  // `device` is an id of ListDevices, or NSDK_WITHOUT_DEVICE. Throws the SDK's error if it rejects the options.
   SdkContext(std::shared_ptr<const Sdk> sdk, uint32_t device, const SdkOptions& options, const kit::Log& log);
   ~SdkContext();
   SdkContext(const SdkContext&) = delete;
@@ -50,15 +51,16 @@ class SdkContext {
 
   const Sdk& sdk() const { return *sdk_; }
   const Target& target() const { return target_; }
-  uint32_t device() const { return device_; }  // as given
+  uint32_t device() const { return device_; }  // the constructor's argument
   NsdkContext* handle() const { return context_; }
 
-  // Why operator `op` of the graph can't be compiled; "" when it can.
+  // Reason why operator `op` of the graph can't be compiled; "" if it can.
   std::string WhyNot(const NsdkGraph& graph, uint32_t op) const;
-  // One blob of several, in their order, from its first byte to its last. What `write` throws comes out.
+  // Writes one blob of several graphs, in their order, from its first byte to its last. Exceptions of `write` reach the
+  // caller.
   using Write = std::function<void(const void* data, uint64_t size)>;
   void WriteBlob(std::span<const Compiled* const> compiled, const Write& write) const;
-  // The verdict on a blob, whatever it is.
+  // The verdict on any bytes, a blob or not.
   kit::ContextVerdict Check(std::span<const std::byte> blob) const;
 
  private:
@@ -73,11 +75,11 @@ class SdkContext {
   Target target_;
 };
 
-// A compiled graph. Keeps its context.
+// A compiled graph. It keeps its context alive.
 class Compiled {
  public:
-  // Reports to the task and stops when that is cancelled, as Task::Report throws. Throws NOT_IMPLEMENTED where the SDK
-  // refuses the graph.
+  // Reports progress to the task. Stops when the task is cancelled, with the exception that Task::Report throws. Throws
+  // NOT_IMPLEMENTED if the SDK rejects the graph.
   Compiled(std::shared_ptr<const SdkContext> context, const NsdkGraph& graph, const kit::Task& task);
   ~Compiled();
   Compiled(const Compiled&) = delete;

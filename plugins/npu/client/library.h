@@ -1,15 +1,16 @@
-// A shared library by its path, for as long as the process lives: texts and code of an SDK may be in use anywhere.
+// A shared library by its path. It stays loaded until the process ends, because texts and code of an SDK may be in use
+// anywhere.
 #pragma once
 
 #include <filesystem>
 
 namespace epiphyte::npu {
 
-// The address of a symbol in the library. Throws Error(EP_STATUS_NOT_FOUND): the file isn't there, can't be loaded, or
-// lacks the symbol. `path` is absolute.
+// The address of a symbol in the library. `path` is absolute. Throws Error(EP_STATUS_NOT_FOUND) if the file doesn't
+// exist, can't be loaded, or lacks the symbol.
 void* FindSymbol(const std::filesystem::path& path, const char* symbol);
 
-// "libNAME.so", as the platform has it.
+// The platform's file name of a library, such as "libNAME.so".
 std::filesystem::path LibraryFileName(const char* name);
 
 }  // namespace epiphyte::npu

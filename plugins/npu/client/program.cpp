@@ -85,7 +85,7 @@ NsdkMemory* Execution::Import(const Place& place) const {
 
 void Execution::Bind(NsdkDirection direction, uint32_t index, const Place& place) {
   Bound& bound = bound_[direction].at(index);
-  // Other memory may have come to a place that isn't promised to stay what it is.
+  // A place without `stable` may hold different memory each time.
   if (place.stable != 0 && bound.place == place) return;
   NsdkMemory* const memory = Import(place);
   NsdkBinding binding = {};

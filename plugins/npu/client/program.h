@@ -1,4 +1,4 @@
-// Programs: blobs that an SDK has loaded, groups of them that share, and executions of their graphs.
+// Programs: blobs that an SDK has loaded, groups of programs that share memory, and executions of their graphs.
 //
 //   const auto program = std::make_shared<const Program>(context, blob, loading);
 //   Execution execution(program, program->info().Find("main_0"));
@@ -34,14 +34,14 @@ class Group {
 
 struct ProgramOptions {
   std::shared_ptr<const Group> scratch, weights;  // null: none
-  bool blob_stays = true;                         // where it is, unchanged, as long as the program
+  bool blob_stays = true;                         // the blob stays in place, unchanged, as long as the program
   int32_t priority = 0;
 };
 
-// Keeps its context and its groups. [any thread]
+// Keeps its context and its groups alive. [any thread]
 class Program {
  public:
-  // The SDK looks at all of the blob once, as it loads it. Throws INVALID_GRAPH for one that it doesn't load.
+  // The SDK reads all of the blob once, as it loads it. Throws INVALID_GRAPH if the SDK doesn't load the blob.
   Program(std::shared_ptr<const SdkContext> context, std::span<const std::byte> blob, const ProgramOptions& options);
   ~Program();
   Program(const Program&) = delete;
@@ -49,7 +49,7 @@ class Program {
 
   const SdkContext& context() const { return *context_; }
   const BlobInfo& info() const { return info_; }
-  // Its runs are one after the other.
+  // True if the program's runs can't overlap.
   bool is_exclusive() const { return options_.scratch != nullptr; }
   NsdkProgram* handle() const { return program_; }
 
@@ -62,9 +62,9 @@ class Program {
   NsdkProgram* program_ = nullptr;
 };
 
-// A place that is bound. `stable`: other than 0, the memory stays where it is and what it is as long as bindings come
-// with the same number, so that the device may be given it in place. It has it until another place is bound or the
-// execution ends, and reads and writes it in runs alone.
+// A bound buffer. If `stable` isn't 0, the memory keeps its address and stays the same allocation as long as bindings
+// have the same number, so the device may use it in place. The device holds the buffer until another one is bound or
+// the execution ends. It reads and writes it only during runs.
 struct Place {
   void* address = nullptr;
   uint64_t size = 0;
@@ -72,7 +72,7 @@ struct Place {
   friend bool operator==(const Place&, const Place&) = default;
 };
 
-// One graph of a program. By one thread at a time. Keeps the program.
+// One graph of a program, for one thread at a time. It keeps the program alive.
 class Execution {
  public:
   Execution(std::shared_ptr<const Program> program, uint32_t graph);
@@ -80,11 +80,12 @@ class Execution {
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
 
-  // A stable place that was bound before costs nothing.
+  // Binding a stable buffer again costs nothing.
   void Bind(NsdkDirection direction, uint32_t index, const Place& place);
-  // Until the outputs are written. `cancelled` is asked now and then; throws CANCELED when it says so.
+  // Returns when the outputs are written. `cancelled` is called from time to time; Run throws CANCELED when it returns
+  // true.
   void Run(const std::function<bool()>& cancelled);
-  // Of the last run; nothing where the SDK doesn't count.
+  // Counters of the last run; nothing if the SDK doesn't count.
   std::optional<NsdkCounters> Counters() const;
 
  private:
@@ -94,7 +95,7 @@ class Execution {
   };
 
   const Sdk& sdk() const { return program_->context().sdk(); }
-  // Memory of the device at the place; null where the SDK can't have it there.
+  // Device memory at the buffer; null if the SDK can't use it in place.
   NsdkMemory* Import(const Place& place) const;
   void Free(NsdkMemory* memory) const noexcept;
 

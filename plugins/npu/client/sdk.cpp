@@ -77,7 +77,7 @@ void Sdk::FillTable(NsdkGetApi get_api) {
                      sizeof(api_)));
 }
 
-// [N102]
+// Checks that functions of the table are present. [N102]
 void Sdk::CheckTable() const {
   struct Entry {
     const char* name;

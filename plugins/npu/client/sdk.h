@@ -1,11 +1,11 @@
-// Sdk: a vendor's library behind nsdk.h, of which nothing is believed: its table, numbers, texts and statuses are
-// checked as they come, and what it throws goes no further.
+// Sdk: a vendor's library behind nsdk.h. It isn't trusted: its table, numbers, texts and statuses are checked on
+// arrival, and its exceptions are caught.
 //
 //   const std::shared_ptr<const Sdk> sdk = Sdk::Open("/opt/acme/libacme_nsdk.so");
 //   for (const SdkDevice& device : sdk->ListDevices()) …
 //   const Outcome outcome = sdk->Call("unload", [&](const NsdkApi& api, NsdkReason* reason) { … });
 //
-// What can be made with one (contexts, compiled graphs, programs, executions) is in context.h and program.h.
+// Objects that are made with an Sdk (contexts, compiled graphs, programs, executions) are in context.h and program.h.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace epiphyte::npu {
 
-// What a call came back with. `reason` is one line.
+// Result of a call. `reason` is one line.
 struct Outcome {
   NsdkStatus status = NSDK_OK;
   std::string reason;
@@ -43,20 +43,20 @@ struct SdkDevice {
 
 class Sdk {
  public:
-  // Throws NOT_FOUND when there is no such library, EP_FAIL with what is wrong when it isn't what nsdk.h says.
-  // `path` is absolute. The library stays open.
+  // `path` is absolute. The library stays open. Throws NOT_FOUND if there is no such library, and EP_FAIL with the
+  // defect if it breaks a rule of nsdk.h.
   static std::shared_ptr<const Sdk> Open(const std::filesystem::path& path);
 
   const std::string& path() const { return path_; }
   const SdkVersion& version() const { return version_; }
-  // "npusim 1.0.0": what contexts carry.
+  // Name and version that contexts record, such as "npusim 1.0.0".
   std::string Title() const { return version_.name + " " + version_.version; }
   bool Can(NsdkCapability capability) const { return (version_.capabilities & static_cast<uint64_t>(capability)) != 0; }
   const NsdkApi& api() const { return api_; }
 
   std::vector<SdkDevice> ListDevices() const;
 
-  // Calls body(api, reason), which gives a status.
+  // Calls body(api, reason), which returns a status.
   template <typename Body>
   Outcome Try(std::string_view function, Body&& body) const {
     NsdkReason reason = {};
@@ -67,24 +67,24 @@ class Sdk {
       return Judge(function, kThrew, reason);
     }
   }
-  // As Try; throws what isn't NSDK_OK.
+  // As Try, but throws unless the status is NSDK_OK.
   template <typename Body>
   void Call(std::string_view function, Body&& body) const {
     const Outcome outcome = Try(function, std::forward<Body>(body));
     if (!outcome.ok()) Throw(function, outcome);
   }
-  // Of what gives nothing back.
+  // Calls a function that returns no status.
   template <typename Body>
   void Release(Body&& body) const noexcept {
     try {
       body(api_);
     } catch (...) {
-      // Nothing more can be done about it.
+      // Nothing more can be done about this failure.
     }
   }
 
   [[noreturn]] void Throw(std::string_view function, const Outcome& outcome) const;
-  // EP_FAIL: "the NPU's SDK '…': what".
+  // Throws EP_FAIL with "the NPU's SDK '…': what".
   [[noreturn]] void Fail(const std::string& what) const;
 
  private:

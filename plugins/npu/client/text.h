@@ -1,4 +1,4 @@
-// Texts of an SDK: read no further than they may be long, as one line of valid UTF-8.
+// Texts of an SDK, read within a length limit and turned into one line of valid UTF-8.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,7 @@
 
 namespace epiphyte::npu {
 
-// At most `most` bytes of a text that ends with a zero, or there. What is no printable character becomes '?'; null is
-// "".
+// At most `most` bytes of a zero-terminated text. Characters that aren't printable become '?'; null gives "".
 std::string OneLine(const char* text, size_t most);
 
 }  // namespace epiphyte::npu

@@ -38,7 +38,7 @@ class Claimer {
  private:
   bool IsPlaced(int32_t node) const { return kit::NodeView(host_, units_.HandleOf(node)).placed(); }
 
-  // FindHostUnits asks more than once where units share nodes.
+  // Answers are cached, because FindHostUnits asks more than once about units that share nodes.
   std::string Refuse(const ir::Editor& editor, const qdq::Unit& unit) {
     const auto [answer, is_new] = answers_.try_emplace(unit.target);
     if (is_new) {
@@ -96,7 +96,7 @@ qdq::Options UnitOptions() {
   qdq::Options options;
   options.narrowest_bits = 8;
   options.widest_bits = 8;
-  options.any_weight_sign = true;  // for the SDK to say
+  options.any_weight_sign = true;  // the SDK decides
   return options;
 }
 

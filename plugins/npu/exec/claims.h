@@ -1,8 +1,8 @@
-// Claims: which nodes of the host's graph the NPU takes, asked of its SDK operator by operator, and why not the others.
+// Claims: the nodes of the host's graph that the NPU takes. The SDK is asked operator by operator.
 //
 //   ClaimNodes(host(), *context, graph, claims);
 //
-// Every node gets a reason that is declined; one of floats is told what would bring it here.
+// Every declined node gets a reason. The reason for a float node says what would bring it to the NPU.
 #pragma once
 
 #include "epiphyte/kit/abi/graph_view.hpp"
@@ -14,10 +14,10 @@ namespace epiphyte::npu {
 
 void ClaimNodes(const EpHostInfo& host, const SdkContext& context, const kit::GraphView& graph, kit::Claims& claims);
 
-// Which units are looked for, in claims as in compiling; what the SDK can't do of them is said by WhyNot.
+// QDQ units to look for, the same for claims and compilation. WhyNot reports units that the SDK doesn't support.
 qdq::Options UnitOptions();
 
-// Why the NPU can't compute a work; "" when it can.
+// Reason why the NPU can't compute a quantized op; "" if it can.
 std::string WhyNot(const SdkContext& context, const ir::Editor& editor, const Meanings& meanings,
                    const QuantizedOp& work);
 

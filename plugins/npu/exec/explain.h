@@ -1,4 +1,4 @@
-// What the NPU makes of each node of a partition, for the placement report.
+// Explains, for the placement report, how the NPU computes each node of a partition.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace epiphyte::npu {
 
-// By node of the graph: "conv, kept within 0 and 255, on npusim-16x16-256k", or "part of 'conv1' (Conv)".
+// One text for each node of the graph: "conv, kept within 0 and 255, on npusim-16x16-256k", or "part of 'conv1'
+// (Conv)".
 std::vector<std::string> ExplainNodes(const SdkContext& context, ir::Graph& graph);
 
 }  // namespace epiphyte::npu

@@ -17,7 +17,7 @@ void CheckInput(const EpTensorView& given, const Port& expected) {
                     ", and the NPU was compiled for ", kit::TypeName(expected.type), kit::ShapeText(expected.dims));
 }
 
-// "main_0: 123456 cycles, 71 % of them multiply, 2048 beats read, 128 written"
+// Example: "main_0: 123456 cycles, 71 % of them multiply, 2048 beats read, 128 written".
 std::string Summary(const std::string& name, const NsdkCounters& counters) {
   const uint64_t total = std::max<uint64_t>(counters.npu_total_cycles, 1);
   const double busy = 100.0 * static_cast<double>(counters.mac_active_cycles) / static_cast<double>(total);
@@ -47,7 +47,7 @@ NpuKernel::NpuKernel(std::string name, std::vector<Port> inputs, std::vector<Por
 
 void NpuKernel::Execute(const kit::Run& run, RunState& state) {
   const LoadedGraph& loaded = graph_->Get();
-  // A blob may ask for any amount of it. It is memory of the run that uses it.
+  // A blob may ask for any amount of scratch memory, which counts as memory of the run that uses it.
   kit::RunLimits(run.host()).Take(run, loaded.program->info().graphs[loaded.graph].scratch_bytes);
   if (state.execution == nullptr) {
     state.execution = std::make_unique<Execution>(loaded.program, loaded.graph);
@@ -57,7 +57,7 @@ void NpuKernel::Execute(const kit::Run& run, RunState& state) {
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const EpTensorView& input = run.input(i);
     CheckInput(input, inputs_[i]);
-    // Of an input, the device only reads.
+    // The device only reads inputs.
     execution.Bind(NSDK_INPUT, static_cast<uint32_t>(i), {const_cast<void*>(input.data), inputs_[i].bytes, stable});
   }
   for (size_t i = 0; i < outputs_.size(); ++i) {

@@ -1,5 +1,5 @@
-// NpuKernel: a graph of a loaded program, as the host runs it. Inputs and outputs are bound where they are; each
-// Execute at a time has an execution of its own, which the host keeps and hands out again.
+// NpuKernel: the host's kernel for a graph of a loaded program. Inputs and outputs are bound in place. Each concurrent
+// Execute has its own execution, which the host pools.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@
 
 namespace epiphyte::npu {
 
-// A graph of a program, and what the program reads in place.
+// A graph of a program, and the blob that the program reads in place.
 struct LoadedGraph {
   std::shared_ptr<const Program> program;
   uint32_t graph = 0;
-  std::shared_ptr<const std::vector<std::byte>> blob;  // null: the host's, or copied
+  std::shared_ptr<const std::vector<std::byte>> blob;  // null: the host owns the blob, or it was copied
 };
 
-// Loaded by the first run that asks. [any thread]
+// A graph that the first run loads. [any thread]
 class LazyGraph {
  public:
   using Load = std::function<LoadedGraph()>;
@@ -35,14 +35,14 @@ class LazyGraph {
   std::optional<LoadedGraph> loaded_;
 };
 
-// Made by its first run.
+// State of a run; the first run that has it creates the execution.
 struct RunState {
   std::unique_ptr<Execution> execution;
 };
 
 class NpuKernel final : public kit::StatefulKernel<RunState> {
  public:
-  // `name`: the partition's, for the profile.
+  // `name` is the partition's name, for the profile.
   NpuKernel(std::string name, std::vector<Port> inputs, std::vector<Port> outputs, std::shared_ptr<LazyGraph> graph,
             bool is_exclusive);
 

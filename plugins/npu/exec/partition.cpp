@@ -10,7 +10,7 @@
 namespace epiphyte::npu {
 namespace {
 
-constexpr size_t kLongestName = 1023;  // of a graph: nsdk.h
+constexpr size_t kLongestName = 1023;  // name of a graph, as in nsdk.h
 
 Port PortOf(const ir::Value& value) {
   uint64_t count = 0;

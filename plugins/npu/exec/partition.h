@@ -1,4 +1,4 @@
-// Partitions: from the host's graph to one of nsdk.h, compiled.
+// Partitions: compiles a host graph as a graph of nsdk.h.
 //
 //   ir::Graph graph = ir::Import(host, partition.graph.handle(), name);
 //   const NpuPartition compiled = CompilePartition(context, graph, task);   // throws kit::Declined
@@ -15,26 +15,26 @@
 
 namespace epiphyte::npu {
 
-// What was compiled in a session; what waits in a share group for the last one to write it.
+// A compiled partition of a session. In a share group it waits until the last session writes the blob.
 struct NpuPartition {
   std::string name;
   std::unique_ptr<const Compiled> compiled;
   std::vector<Port> inputs, outputs;  // in the partition's order
 };
 
-// The works of a partition's graph in an order in which they can run. `editor` sees a graph in which every unit has its
-// DequantizeLinear nodes for itself. Throws Refused for a node that is in none.
+// The quantized ops of a partition's graph in an execution order. In the graph of `editor`, each unit must have
+// separate DequantizeLinear nodes. Throws Refused for a node that is in no op.
 std::vector<QuantizedOp> OpsOfPartition(const ir::Editor& editor, const Meanings& meanings);
 
-// Changes the graph, whose constants stay. Throws as GiveBack.
+// Changes the graph; its constants stay. Throws as GiveBack does.
 std::shared_ptr<const NpuPartition> CompilePartition(std::shared_ptr<const SdkContext> context, ir::Graph& graph,
                                                      const kit::Task& task);
 
-// For what fails before anything has run: throws kit::Declined, so that another provider has the partition, unless
-// somebody wanted the end, or the device is lost.
+// Handles a failure before any run: throws kit::Declined, so that another provider gets the partition. It doesn't
+// decline if the task was cancelled or the device is lost.
 void GiveBack(const kit::Error& error);
 
-// The blob of several, in their order.
+// One blob of several partitions, in their order.
 std::vector<std::byte> BlobOf(const std::vector<std::shared_ptr<const NpuPartition>>& partitions);
 
 }  // namespace epiphyte::npu

@@ -1,4 +1,4 @@
-// Operators element by element: with instructions of their own, or by a table of all results.
+// Element-wise operators: by their own NSDK operators, or by a table of all results.
 #include "epiphyte/kit/shape/broadcast.hpp"
 #include "plugins/npu/graph/functions.h"
 #include "plugins/npu/graph/lower.h"
@@ -14,7 +14,7 @@ NsdkOpKind KindOf(std::string_view op) {
   return op == "Min" ? NSDK_MINIMUM : NSDK_ADD;
 }
 
-// The table's result is as large as what goes in.
+// Emits a lookup table, for a result with the size of the operand.
 void EmitLookup(Lowering& to, const QuantizedOp& work, size_t operand, const Function& function, qdq::Clamp range) {
   const Operand& x = work.inputs[operand];
   const Operand& y = work.outputs[0];
@@ -23,13 +23,13 @@ void EmitLookup(Lowering& to, const QuantizedOp& work, size_t operand, const Fun
     Refuse("a table of its results needs numbers of 8 bits with one scale");
   if (!(to.DimsOf(x) == to.DimsOf(y)))
     Refuse("its constant has more dimensions than what it is computed with, which a table of its results can't add");
-  // The unit's clamp is in the table.
+  // The table applies the unit's clamp.
   const auto table = MakeTable(function, *x.quantization, *y.quantization, range.low, range.high);
   const uint32_t input = to.Stored(x);
   to.EmitTable(work, table, y, input, to.Stored(y));
 }
 
-// The same numbers within the range.
+// Requantises the input, clamped to the range.
 void Requantise(Lowering& to, const QuantizedOp& work, qdq::Clamp range) {
   const Operand &x = work.inputs[0], &y = work.outputs[0];
   if (!to.target().Has(NSDK_RESCALE))
@@ -55,7 +55,8 @@ void LowerBinary(Lowering& to, const QuantizedOp& work) {
   to.EmitLast(work, kind, {to.Stored(work.inputs[0]), to.Stored(work.inputs[1])});
 }
 
-// In pairs; what is in between is quantised as the result, to which everything comes in the end.
+// Combines the inputs in pairs. Intermediate results are quantised as the final result, because everything is
+// requantised to it in the end.
 void LowerMaxMin(Lowering& to, const QuantizedOp& work) {
   const NsdkOpKind kind = KindOf(work.op);
   const size_t count = work.inputs.size();
@@ -72,7 +73,7 @@ void LowerMaxMin(Lowering& to, const QuantizedOp& work) {
   to.EmitLast(work, kind, {so_far, to.Stored(work.inputs[count - 1])});
 }
 
-// Relu and Clip by themselves: the same numbers within bounds.
+// Relu and Clip as separate operators: they only clamp.
 void LowerClamp(Lowering& to, const QuantizedOp& work) {
   std::string why;
   std::vector<int32_t> unused;
@@ -80,7 +81,7 @@ void LowerClamp(Lowering& to, const QuantizedOp& work) {
   const std::optional<qdq::Clamp> own = qdq::ReadClamp(to.editor(), to.NodeOf(work), y, &unused, &why);
   if (!own) Refuse(why);
   const qdq::Clamp all = RangeOf(work);
-  // A bound of one may be beyond the other's: the later one counts, as in the model.
+  // One range may be outside the other. The later one then wins, as in the model.
   const qdq::Clamp range = {std::clamp(own->low, all.low, all.high), std::clamp(own->high, all.low, all.high)};
   Requantise(to, work, range);
 }

@@ -1,4 +1,4 @@
-// FlatGraph: a graph as nsdk.h has them, with all the memory behind its pointers.
+// FlatGraph: a graph of nsdk.h together with all the memory that its pointers refer to.
 //
 //   FlatGraph graph("main_0");
 //   const uint32_t x = graph.AddTensor("x", NSDK_INT8, dims, {{0.5f}, {0}});
@@ -20,10 +20,11 @@
 
 namespace epiphyte::npu {
 
-// real = (stored - zero point) * scale. No scales: not quantised; several: one for each index of `axis`.
+// Quantisation: real = (stored - zero point) * scale. No scale means not quantised; several scales belong to the
+// indices of `axis`.
 struct Scaling {
   std::vector<float> scales;
-  std::vector<int32_t> zero_points;  // as many
+  std::vector<int32_t> zero_points;  // one per scale
   uint32_t axis = 0;
   friend bool operator==(const Scaling&, const Scaling&) = default;
 };
@@ -54,20 +55,21 @@ class FlatGraph {
   FlatGraph& operator=(const FlatGraph&) = delete;
 
   uint32_t AddTensor(std::string name, uint32_t type, std::span<const int64_t> dims, Scaling scaling);
-  // `data` may be null: then the bytes aren't needed, as for a question. `owner` has them; null: the caller keeps them
-  // as long as the graph.
+  // `data` may be null if the bytes aren't needed, as in a query. `owner` keeps the bytes alive; with a null owner the
+  // caller keeps them as long as the graph.
   uint32_t AddConstant(std::string name, uint32_t type, std::span<const int64_t> dims, Scaling scaling,
                        const void* data, uint64_t bytes, std::shared_ptr<const void> owner = {});
-  // Good as long as the graph.
+  // The reference is valid as long as the graph.
   Op& AddOp(NsdkOpKind kind, std::string name, std::vector<uint32_t> inputs, std::vector<uint32_t> outputs);
   void SetPorts(std::vector<uint32_t> inputs, std::vector<uint32_t> outputs);
-  // For questions about operators: what no operator writes comes in, what none reads goes out.
+  // Sets the ports of a graph for operator queries. Tensors that no operator writes become inputs; tensors that none
+  // reads become outputs.
   void SetPortsOfOps();
 
   uint32_t op_count() const { return static_cast<uint32_t>(ops_.size()); }
   NsdkOpKind KindOf(uint32_t op) const { return ops_[op].kind; }
 
-  // Good until the graph is changed.
+  // The reference is valid until the graph is changed.
   const NsdkGraph& Get();
 
  private:

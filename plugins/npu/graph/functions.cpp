@@ -38,7 +38,7 @@ constexpr Plain kPlain[] = {
     {"Reciprocal", [](double x) { return 1 / x; }},
     {"Relu", [](double x) { return std::max(x, 0.0); }},
     {"Rescale", [](double x) { return x; }},
-    {"Clip", [](double x) { return x; }},  // its bounds are the table's
+    {"Clip", [](double x) { return x; }},  // the table applies its bounds
     {"Round", [](double x) { return std::nearbyint(x); }},
     {"Sigmoid", Sigmoid},
     {"Sign", [](double x) { return x > 0   ? 1.0
@@ -67,7 +67,7 @@ Function WithAttributes(const ir::Node& node, std::string_view op) {
   return nullptr;
 }
 
-// Of a and b, one of which is a constant.
+// A function of a and b; one of them is a constant.
 using Pair = double (*)(double a, double b);
 Pair PairOf(std::string_view op) {
   if (op == "Add" || op == "Sum") return [](double a, double b) { return a + b; };
@@ -86,7 +86,7 @@ std::optional<double> NumberOf(const ir::Editor& editor, const Operand& operand)
   double number = 0;
   if (elements == nullptr || elements->Count() != 1 || !ir::NumberAt(*elements, 0, &number)) return {};
   if (!operand.quantization) return number;
-  // In float, as DequantizeLinear does it: 20 steps of 0.1f are 2.
+  // This is computed in float, as in DequantizeLinear: 20 steps of 0.1f are 2.
   const auto steps = static_cast<float>(number - static_cast<double>(operand.quantization->ZeroPoint(0)));
   return static_cast<double>(steps * static_cast<float>(operand.quantization->Scale(0)));
 }

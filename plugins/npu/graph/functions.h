@@ -10,8 +10,8 @@
 
 namespace epiphyte::npu {
 
-// What the work computes of its one input that isn't constant: an operator of one input, or one of two whose other is a
-// constant number. Throws Refused for others. `operand`: the number of that input.
+// The function that the op computes of its only input that isn't constant. The op has one input, or two of which the
+// other is a constant number. `operand` receives the index of that input. Throws Refused for other ops.
 Function FunctionOf(const Lowering& to, const QuantizedOp& work, size_t* operand);
 
 }  // namespace epiphyte::npu

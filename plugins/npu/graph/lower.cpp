@@ -18,7 +18,7 @@ struct Row {
   LowerFunction lower;
 };
 
-// By name. Units of operators without a row are declined.
+// Rows are sorted by name. Units of operators without a row are declined.
 constexpr Row kRows[] = {
     {"Abs", LowerLookup},
     {"Acos", LowerLookup},
@@ -129,7 +129,7 @@ void Lowering::Add(const QuantizedOp& work) {
   try {
     lower(*this, work);
   } catch (const kit::Error& error) {
-    // What the kit says of shapes and attributes that don't fit.
+    // The kit throws this for shapes and attributes that don't fit.
     if (error.code() == EP_STATUS_INVALID_ARGUMENT) throw Refused(error.what());
     throw;
   }

@@ -1,4 +1,4 @@
-// Lowering: from works (work.h) to operators of nsdk.h, by one table with a row for each operator of ONNX.
+// Lowering: from quantized ops (quantized_op.h) to operators of nsdk.h, by one table with a row for each ONNX operator.
 //
 //   FlatGraph graph("question");
 //   Lowering lowering(editor, meanings, target, ConstantData::kLeftOut, graph);
@@ -6,8 +6,8 @@
 //   graph.SetPortsOfOps();
 //   for (uint32_t op = 0; op < graph.op_count(); ++op) why = context.WhyNot(graph.Get(), op);
 //
-// What is asked in GetCapability and what is compiled later are made by the same code. What an SDK can do is its own to
-// say; here is refused what nsdk.h has no words for.
+// GetCapability's queries and the later compilation use the same code. The SDK itself says which operators it supports.
+// Lowering refuses only ops that nsdk.h can't express.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@
 
 namespace epiphyte::npu {
 
-// One line, for the placement report.
+// A refusal. The message is one line for the placement report.
 class Refused : public kit::Error {
  public:
   explicit Refused(std::string why) : Error(EP_STATUS_NOT_IMPLEMENTED, std::move(why)) {}
@@ -38,51 +38,51 @@ enum class ConstantData : uint8_t { kLeftOut, kGiven };
 
 class Lowering {
  public:
-  // All outlive the lowering; constants of the editor's graph outlive `graph`.
+  // All arguments outlive the lowering; constants of the editor's graph outlive `graph`.
   Lowering(const ir::Editor& editor, const Meanings& meanings, const Target& target, ConstantData data,
            FlatGraph& graph);
 
   void Add(const QuantizedOp& work);
-  // Of a value of the graph that isn't a constant; NSDK_NONE: no work has it.
+  // The tensor of a value that isn't a constant; NSDK_NONE if no op has it.
   uint32_t Find(int32_t value) const;
 
-  // --- for the table's rows
+  // --- functions for the rows of the table
 
   const ir::Editor& editor() const { return editor_; }
   const Target& target() const { return target_; }
   bool gives_data() const { return data_ == ConstantData::kGiven; }
   const ir::Node& NodeOf(const QuantizedOp& work) const { return editor_.node(work.node); }
-  // Its dimensions, which are known.
+  // The operand's dimensions, which are known.
   kit::Dims DimsOf(const Operand& operand) const;
-  // Of an input that isn't quantised; throws where it's no constant.
+  // The integers of an input that isn't quantised. Throws if the input isn't a constant.
   std::vector<int64_t> Ints(const QuantizedOp& work, size_t input) const;
   bool Has(const QuantizedOp& work, size_t input) const {
     return input < work.inputs.size() && work.inputs[input].value >= 0;
   }
 
-  // The tensor of an operand with stored numbers.
+  // The tensor with the operand's stored numbers.
   uint32_t Stored(const Operand& operand);
-  // What an operator gives on to the next, as the operand is quantised.
+  // A tensor between two emitted operators, quantised as `like` is.
   uint32_t Temporary(const Operand& like, std::span<const int64_t> dims);
   uint32_t Constant(const std::string& name, EpElementType type, std::span<const int64_t> dims, Scaling scaling,
                     const void* data, uint64_t bytes, std::shared_ptr<const void> owner);
   FlatGraph::Op& Emit(const QuantizedOp& work, NsdkOpKind kind, std::vector<uint32_t> inputs, uint32_t output);
-  // Emit for the operator that makes the work's output, which keeps it within the unit's clamp.
+  // As Emit, for the operator that writes the op's output; it applies the unit's clamp.
   FlatGraph::Op& EmitLast(const QuantizedOp& work, NsdkOpKind kind, std::vector<uint32_t> inputs);
-  // Whether a table of 256 numbers brings x to the scale, zero point and type of y, which differ. Such a table is what
-  // DequantizeLinear and QuantizeLinear compute, to the last bit; an NPU's own change of scale may be one step off.
+  // Whether a table of 256 numbers should convert x to the scale, zero point and type of y, which differ. Such a table
+  // gives exactly the results of DequantizeLinear and QuantizeLinear. An NPU's own requantisation may be one step off.
   bool NeedsTable(const Operand& x, const Operand& y) const;
-  // Writes tensor `to`, quantised as y, from tensor `from`, quantised as x: by a table where there can be one, else by
-  // RESCALE. The result is kept within the range.
+  // Writes tensor `to`, quantised as y, from tensor `from`, quantised as x. Uses a table if possible, otherwise
+  // RESCALE. The result is clamped to `range`.
   void EmitRequantisation(const QuantizedOp& work, const Operand& x, const Operand& y, qdq::Clamp range, uint32_t from,
                           uint32_t to);
-  // A table of 256 results, emitted as LOOKUP. The work's clamp is not applied.
+  // Emits a table of 256 results as LOOKUP. The op's clamp is not applied.
   void EmitTable(const QuantizedOp& work, std::span<const uint8_t, 256> table, const Operand& y, uint32_t from,
                  uint32_t to);
-  // The operand's tensor, brought to the quantisation of `like` where it has another.
+  // The operand's tensor, requantised to match `like` if its quantisation differs.
   uint32_t StoredAs(const QuantizedOp& work, const Operand& operand, const Operand& like);
-  // The same for an operator that only moves or chooses elements: where no table can do it, the operator changes the
-  // scale itself.
+  // As StoredAs, for an operator that only moves or selects elements. If no table can requantise, the operator changes
+  // the scale itself.
   uint32_t MovedAs(const QuantizedOp& work, const Operand& operand, const Operand& like);
 
  private:
@@ -102,14 +102,14 @@ class Lowering {
   std::unordered_map<int32_t, std::vector<Known>> of_value_;
 };
 
-// What the work's result is kept within: the unit's clamp, or all that the type has.
+// The range of the op's result: the unit's clamp, or the range of the type.
 qdq::Clamp RangeOf(const QuantizedOp& work);
 qdq::Clamp RangeOf(EpElementType type);
 
-// Throws for scales in blocks.
+// Throws for block-wise scales.
 Scaling ScalingOf(const qdq::Quantization& quantization);
 
-// "conv" for NSDK_CONV: for explanations.
+// The operator's name in explanations, such as "conv" for NSDK_CONV.
 std::string_view NameOf(NsdkOpKind kind);
 
 }  // namespace epiphyte::npu

@@ -1,5 +1,4 @@
-// Operators that move elements. Where they bring numbers to another scale, or keep them within bounds, the last
-// operator of nsdk.h does that.
+// Operators that move elements. If they also requantise or clamp, the last emitted operator does that.
 #include <algorithm>
 #include <cmath>
 
@@ -21,7 +20,7 @@ std::span<const int64_t> SpanOf(const kit::Dims& dims) { return {dims.data(), di
 void EmitSlice(Lowering& to, const QuantizedOp& work, const Operand& y, std::vector<int64_t> starts,
                std::vector<int64_t> steps) {
   const Operand& x = work.inputs[0];
-  // The result is not larger than x, so a table follows the slice.
+  // The result is not larger than x, so the table comes after the slice.
   const bool has_table = to.NeedsTable(x, y);
   const uint32_t input = to.Stored(x);
   const uint32_t sliced = has_table ? to.Temporary(x, SpanOf(to.DimsOf(y))) : to.Stored(y);
@@ -102,7 +101,7 @@ void LowerPad(Lowering& to, const QuantizedOp& work) {
   const double stored =
       std::clamp(std::nearbyint(static_cast<double>(steps)) + static_cast<double>(meaning.ZeroPoint(0)),
                  static_cast<double>(qdq::LowestOf(meaning.type)), static_cast<double>(qdq::HighestOf(meaning.type)));
-  // The value is quantised as the result, so what it is put around is too.
+  // The pad value is quantised as the result, so the input must be too.
   to.EmitLast(work, NSDK_PAD, {to.StoredAs(work, work.inputs[0], y)})
       .Ints(NSDK_PADS, std::move(all))
       .Ints(NSDK_VALUE, {static_cast<int64_t>(stored)});

@@ -10,7 +10,7 @@
 namespace epiphyte::npu {
 namespace {
 
-// A constant as floats, dequantised where it is quantised.
+// A constant as floats; it is dequantised if it is quantised.
 uint32_t Floats(Lowering& to, const Operand& operand) {
   const ir::Value& value = to.editor().info(operand.value);
   const ir::Tensor* elements = ir::ElementsOf(to.editor().graph(), operand.value);
@@ -37,7 +37,7 @@ uint32_t Floats(Lowering& to, const Operand& operand) {
 void LowerSoftmax(Lowering& to, const QuantizedOp& work) {
   const ir::Node& node = to.NodeOf(work);
   const kit::Dims x = to.DimsOf(work.inputs[0]);
-  const bool coerces = work.version < 13;  // everything from the axis on is one
+  const bool coerces = work.version < 13;  // all dimensions from the axis on are one
   const size_t axis = kit::NormalizeAxis(node.Int("axis", coerces ? 1 : -1), x.size());
   if (coerces && x.Count(axis + 1, x.size()) != 1)
     Refuse("it is over several axes, as versions before 13 have it; the NPU's interface has one");

@@ -29,7 +29,7 @@ void LowerPool(Lowering& to, const QuantizedOp& work, NsdkOpKind kind, bool glob
       Refuse("its averages count padding that it has only by ceil_mode, which the NPU's interface hasn't");
     pads.push_back(std::max(read, window.pads_end[d]));
   }
-  // MaxPool only chooses elements: a table behind it, of the smaller tensor, brings them to another scale.
+  // MaxPool only selects elements. So a table that requantises comes after it, where the tensor is smaller.
   const Operand &from = work.inputs[0], &y = work.outputs[0];
   const bool has_table = kind == NSDK_MAX_POOL && to.NeedsTable(from, y);
   const uint32_t input = to.Stored(from);
@@ -70,7 +70,7 @@ void LowerReduceMean(Lowering& to, const QuantizedOp& work) {
     for (size_t d = 0; d < x.size(); ++d) axes.push_back(static_cast<int64_t>(d));
   std::ranges::sort(axes);
   const uint32_t input = to.Stored(work.inputs[0]);
-  // Means over all of a plane are what every NPU has as a pool.
+  // A mean over a whole plane is emitted as a pool, which every NPU has.
   if (!to.target().Has(NSDK_REDUCE_MEAN) && x.size() == 4 && axes == std::vector<int64_t>{2, 3} &&
       to.DimsOf(work.outputs[0]).size() == 4) {
     to.EmitLast(work, NSDK_AVERAGE_POOL, {input}).Ints(NSDK_KERNEL, {x[2], x[3]});

@@ -1,4 +1,4 @@
-// Convolutions and products of matrices.
+// Convolutions and GEMMs.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -16,7 +16,7 @@ namespace {
 
 std::vector<int64_t> ListOf(const kit::Dims& dims) { return {dims.begin(), dims.end()}; }
 
-// The parameters of a window that aren't what they are when left out.
+// Adds the parameters of a window that differ from their defaults.
 void AddWindow(FlatGraph::Op& op, const kit::Dims& strides, const kit::Dims& dilations, std::vector<int64_t> pads,
                int64_t groups) {
   const auto all_are = [](const auto& list, int64_t number) {
@@ -30,12 +30,13 @@ void AddWindow(FlatGraph::Op& op, const kit::Dims& strides, const kit::Dims& dil
   if (groups != 1) op.Ints(NSDK_GROUPS, {groups});
 }
 
-// A product's bias as int32 in steps of the sums, one for each of `channels`; NSDK_NONE where there is none.
+// The bias of a GEMM or convolution as int32 in units of the sums, one number for each of `channels`; NSDK_NONE without
+// a bias.
 class Bias {
  public:
   Bias(Lowering& to, const QuantizedOp& work, size_t input) : to_(to), work_(work), input_(input) {}
 
-  // Empty where there is none.
+  // The result is empty without a bias.
   std::vector<int32_t> Numbers(int64_t channels) const {
     if (!to_.Has(work_, input_)) return {};
     std::vector<int32_t> bias = Read();
@@ -65,7 +66,7 @@ class Bias {
     if (!bias) Refuse(why);
     const std::optional<qdq::Quantization>& own = work_.inputs[input_].quantization;
     if (own && qdq::HasProductScale(*own, x(), w())) return *bias;
-    // Rounded to a step of the sums, which must not be more than a quantum of the result.
+    // The bias is rounded to a unit of the sums, which must not exceed a step of the result.
     for (size_t i = 0; i < w().Count(); ++i)
       if (x().Scale(0) * w().Scale(i) > work_.outputs[0].quantization->Scale(0))
         Refuse(
@@ -93,7 +94,7 @@ class Bias {
   const size_t input_;
 };
 
-// What a unit computes in floats doesn't wrap; operators on integers are said to.
+// A unit computes in floats, so its sums must not wrap. Integer operators are specified to wrap.
 void CheckSums(const Lowering& to, const QuantizedOp& work, const std::vector<int32_t>& bias, const qdq::Sums& sums) {
   if (!work.unit.IsQdq()) return;
   const Operand &x = work.inputs[0], &w = work.inputs[1];
@@ -103,7 +104,7 @@ void CheckSums(const Lowering& to, const QuantizedOp& work, const std::vector<in
          "their results, or let another provider compute it");
 }
 
-// The operator, whose last input may be left out.
+// Emits the operator; its last input may be omitted.
 FlatGraph::Op& EmitProduct(Lowering& to, const QuantizedOp& work, NsdkOpKind kind, int64_t channels,
                            const qdq::Sums& sums) {
   constexpr size_t kBiasInput = 2;
@@ -115,7 +116,7 @@ FlatGraph::Op& EmitProduct(Lowering& to, const QuantizedOp& work, NsdkOpKind kin
   return to.EmitLast(work, kind, std::move(inputs));
 }
 
-// Matrices [..., k, n], or [n, k] where they are transposed: a sum for each column of each.
+// Sums of matrices [..., k, n], or [n, k] if they are transposed: one sum for each column of each matrix.
 qdq::Sums SumsOfColumns(const kit::Dims& w, bool transposed) {
   const int64_t rows = w[w.size() - 2], columns = w.back();
   if (transposed) return {rows, [columns](int64_t i) { return i / columns; }};
@@ -141,7 +142,7 @@ void LowerConvTranspose(Lowering& to, const QuantizedOp& work) {
   const ir::Node& node = to.NodeOf(work);
   const auto attributes = kit::TransposedConvolutionAttributes::Read(node);
   const kit::TransposedConvolutionShape shape(attributes, to.DimsOf(work.inputs[0]), to.DimsOf(work.inputs[1]));
-  // [in, out / groups, ...]
+  // The weights are [in, out / groups, ...].
   const kit::Dims w = to.DimsOf(work.inputs[1]);
   const int64_t filters = shape.y[1], of_group = w[1], places = w.Count(2, w.size());
   const int64_t inputs_of_group = w[0] / attributes.group;

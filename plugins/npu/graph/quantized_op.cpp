@@ -12,15 +12,15 @@ namespace {
 
 constexpr std::string_view kMicrosoft = "com.microsoft";
 
-// Where an integer operator has its numbers: three inputs in a row (numbers, scale, zero point), by the number of the
-// first; and scale and zero point of its result.
+// Input layout of an integer operator. Each operand has three consecutive inputs (numbers, scale, zero point), given by
+// the index of the first. The result has scale and zero point.
 struct IntegerOperator {
   std::string_view op_type;
   std::string_view domain;
-  std::string_view op;             // that it computes
-  std::array<int8_t, 2> operands;  // -1: none
-  int8_t result;                   // the input with the scale
-  int8_t bias;                     // the input; -1: none
+  std::string_view op;             // float operator that it computes
+  std::array<int8_t, 2> operands;  // first input of each operand; -1: none
+  int8_t result;                   // the input with the result's scale
+  int8_t bias;                     // the input with the bias; -1: none
 };
 constexpr IntegerOperator kIntegerOperators[] = {
     {"QLinearConv", "", "Conv", {0, 3}, 6, 8},
@@ -33,7 +33,7 @@ constexpr IntegerOperator kIntegerOperators[] = {
     {"QLinearGlobalAveragePool", kMicrosoft, "GlobalAveragePool", {0, -1}, 3, -1},
 };
 
-// Of bytes, without a scale.
+// Operators that move bytes and have no scale.
 constexpr std::string_view kDataMovementOps[] = {"Concat", "Flatten", "Identity", "MaxPool",   "Reshape",
                                                  "Slice",  "Split",   "Squeeze",  "Transpose", "Unsqueeze"};
 
@@ -42,7 +42,7 @@ bool IsMover(const ir::Node& node) {
 }
 bool IsByte(EpElementType type) { return type == EP_TYPE_INT8 || type == EP_TYPE_UINT8; }
 
-// A scale for numbers that have none.
+// A scale of 1, for numbers without a scale.
 ir::Tensor One() {
   static constexpr float kOne = 1;
   ir::Tensor tensor;
@@ -51,7 +51,7 @@ ir::Tensor One() {
   return tensor;
 }
 
-// Stored numbers as they are.
+// The quantisation of plain stored numbers.
 qdq::Quantization Plain(EpElementType type) {
   qdq::Quantization plain;
   plain.type = type;
@@ -65,7 +65,7 @@ const ir::Tensor* Parameter(const ir::Editor& editor, int32_t value, const char*
   return tensor;
 }
 
-// Of numbers, a scale and a zero point that stand in a node as inputs; `scale` -1: 1.
+// Quantisation from scale and zero point inputs of a node. A `scale` of -1 stands for 1.
 std::optional<qdq::Quantization> ReadAsInputs(const ir::Editor& editor, EpElementType type, int32_t scale, int32_t zero,
                                               int64_t axis, std::string* why) {
   qdq::Quantization read = Plain(type);
@@ -96,7 +96,7 @@ int32_t InputOf(const ir::Node& node, int index) {
   return index >= 0 && node.HasInput(static_cast<size_t>(index)) ? node.inputs[static_cast<size_t>(index)] : -1;
 }
 
-// The axis along which weights have scales of their own.
+// The axis of per-channel scales of weights.
 int64_t WeightAxis(const ir::Editor& editor, std::string_view op, int32_t weights) {
   return op == "Conv" ? 0 : std::max(editor.info(weights).rank - 1, 0);
 }
@@ -137,7 +137,7 @@ std::optional<QuantizedOp> FromQLinear(const ir::Editor& editor, const IntegerOp
   return work;
 }
 
-// com.microsoft's: y's scale and zero point, then three inputs for each of what is joined.
+// QLinearConcat of com.microsoft: scale and zero point of y, then three inputs for each tensor.
 std::optional<QuantizedOp> OpOfConcat(const ir::Editor& editor, int32_t n, std::string* why) {
   const ir::Node& node = editor.node(n);
   QuantizedOp work;
@@ -153,7 +153,7 @@ std::optional<QuantizedOp> OpOfConcat(const ir::Editor& editor, int32_t n, std::
   return work;
 }
 
-// ConvInteger and MatMulInteger: sums as they are.
+// ConvInteger and MatMulInteger; the result is the plain sums.
 std::optional<QuantizedOp> OpOfSums(const ir::Editor& editor, int32_t n, std::string* why) {
   const ir::Node& node = editor.node(n);
   QuantizedOp work;
@@ -255,7 +255,7 @@ Meanings::Meanings(const ir::Editor& editor) : of_value_(editor.graph().values.s
     auto& at = of_value_[static_cast<size_t>(value)];
     if (!at && meaning) at = std::move(meaning);
   };
-  // Who makes a value is heard before who reads it.
+  // The node that makes a value takes precedence over the nodes that read it.
   for (const bool makers : {true, false})
     for (int32_t n = 0; n < editor.node_count(); ++n) {
       if (editor.removed(n)) continue;

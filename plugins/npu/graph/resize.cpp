@@ -11,7 +11,7 @@
 namespace epiphyte::npu {
 namespace {
 
-// NSDK_COORDINATES.
+// Converts to NSDK_COORDINATES.
 int64_t CoordinatesOf(kit::ResizeCoordinates coordinates) {
   switch (coordinates) {
     case kit::ResizeCoordinates::kHalfPixel: return 0;
@@ -22,7 +22,7 @@ int64_t CoordinatesOf(kit::ResizeCoordinates coordinates) {
   }
 }
 
-// NSDK_ROUNDING.
+// Converts to NSDK_ROUNDING.
 int64_t RoundingOf(kit::ResizeRounding rounding, std::span<const kit::ResizeAxis> axes) {
   switch (rounding) {
     case kit::ResizeRounding::kRoundPreferFloor: return 0;
@@ -37,7 +37,7 @@ int64_t RoundingOf(kit::ResizeRounding rounding, std::span<const kit::ResizeAxis
   return shrinks ? 3 : 2;
 }
 
-// The element of x that nsdk.h takes for position i of the result.
+// The element of x that nsdk.h selects for position i of the result.
 int64_t NearestOfSdk(const kit::ResizeAxis& axis, int64_t coordinates, int64_t rounding, float scale, int64_t i) {
   const auto at = static_cast<double>(i), step = static_cast<double>(scale);
   double source = (at + 0.5) / step - 0.5;
@@ -52,8 +52,8 @@ int64_t NearestOfSdk(const kit::ResizeAxis& axis, int64_t coordinates, int64_t r
   return static_cast<int64_t>(std::clamp(nearest, 0.0, static_cast<double>(axis.in - 1)));
 }
 
-// nsdk.h has scales of single precision. Where sizes were given, their quotient seldom is one, and positions that lie
-// on a border between two elements then fall to the wrong side. A neighbouring number puts them on the right one.
+// nsdk.h has single-precision scales. A scale from given sizes is rarely representable. Positions on a border between
+// two elements may then select the wrong element. A neighbouring float gives the right element.
 float ScaleWithMap(const kit::ResizeAxis& axis, const kit::ResizeAttributes& attributes, int64_t coordinates,
                    int64_t rounding) {
   constexpr int kMostSteps = 8;
@@ -99,7 +99,7 @@ void LowerResize(Lowering& to, const QuantizedOp& work) {
     const bool chooses = !linear && !axis.IsIdentity(attributes.coordinates);
     factors.push_back(chooses ? ScaleWithMap(axis, attributes, coordinates, rounding) : static_cast<float>(axis.scale));
   }
-  // Nearest only chooses elements.
+  // Nearest only selects elements.
   const uint32_t input = linear ? to.Stored(x) : to.MovedAs(work, x, y);
   to.EmitLast(work, NSDK_RESIZE, {input})
       .Ints(NSDK_MODE, {linear ? 1 : 0})

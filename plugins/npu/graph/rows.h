@@ -1,4 +1,5 @@
-// The rows of the table in lower.cpp: one function for each family of operators. Each emits what computes the work.
+// Rows of the table in lower.cpp: one function for each family of operators. Each function emits the operators that
+// compute the op.
 #pragma once
 
 namespace epiphyte::npu {

@@ -34,7 +34,7 @@ std::optional<Capability> CapabilityOf(std::string_view name);
 // Storage buffers that a dispatch can bind on every device, its parameters not counted: Vulkan promises four in all.
 inline constexpr uint32_t kLeastBindings = 3;
 
-// Of the matrices that a subgroup multiplies at once: [m, k] by [k, n].
+// Shape of the matrices that a subgroup multiplies at once: [m, k] by [k, n].
 struct MatrixShape {
   uint32_t m = 0, n = 0, k = 0;
 };
@@ -66,7 +66,8 @@ struct Capabilities {
   bool IsPreferred(Capability capability) const { return preferred[static_cast<size_t>(capability)]; }
   // Be it slow: for what can't be done without.
   bool CanUse(Capability capability) const { return Has(capability) || IsSlow(capability); }
-  // Turns capabilities off, or on. Those that a device hasn't are ignored; what is turned off stays off.
+  // Disable turns a capability off for good. Prefer chooses one even where it is slow. Both ignore a capability that
+  // the device lacks.
   void Disable(Capability capability);
   void Prefer(Capability capability);
   // Names as in the option `disable`. Throws INVALID_ARGUMENT, with those that there are, for one that is none.

@@ -13,8 +13,8 @@
 
 namespace epiphyte::vulkan {
 
-// One run of a shader, whose bindings are storage buffers 1, 2, …, while buffer 0 holds `parameters`; or, without a
-// shader, a copy of its first binding to its second, which are of one size.
+// A dispatch or a copy. A dispatch binds `parameters` as buffer 0 and its bindings as storage buffers 1, 2, …. Without
+// a shader the command copies its first binding to its second, which has the same size.
 struct Command {
   struct Binding {
     BufferRange range;  // where there is no slot

@@ -12,8 +12,8 @@
 namespace epiphyte::vulkan {
 namespace {
 
-// What a device of each kind does in well under a second, even with slow kernels: drivers' watchdogs bite after two, and
-// a run can be cancelled between submissions.
+// Work per submission that a device of each kind completes in well under a second, even with slow kernels. Driver
+// watchdogs act after two seconds, and a run can be cancelled only between submissions.
 uint64_t SubmissionWork(DeviceType type) {
   switch (type) {
     case DeviceType::kSoftware:
@@ -167,7 +167,7 @@ CompiledProgram::CompiledProgram(std::shared_ptr<Device> device, const CommandLi
   device_->handles().ThrowIfLost();
   parts_->list = list;
   Preparation(*device_, options, *parts_).Prepare();
-  // What names no slot is recorded once and for all.
+  // A program without slots is recorded once, here.
   if (list.slots.empty()) RecordingFor({});
   if (device_->instance().validation().Any()) device_->instance().ThrowIfInvalid();
 }

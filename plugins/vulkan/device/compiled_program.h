@@ -42,7 +42,8 @@ struct SubmitOptions {
 struct ProgramParts;  // vk_recording.h
 class Recording;
 
-// Its memory is one: it waits until what it submitted before is done. [any thread]
+// A command list recorded for one device. It has a single memory, so Submit waits until the previous submission is
+// done. [any thread]
 class CompiledProgram {
  public:
   CompiledProgram(std::shared_ptr<Device> device, const CommandList& list, const CompileOptions& options = {});
@@ -54,8 +55,8 @@ class CompiledProgram {
   // `slots` have the sizes that the list says, and begin where bindings can. Few submissions are under way at a time, so
   // that a run of many can be cancelled: behind them it waits. Throws what the stream throws.
   void Submit(Stream& stream, std::span<const BufferRange> slots = {}, const SubmitOptions& options = {});
-  // Of the last Submit, which is done: one time per command, in order; none without `profile`. Not while another thread
-  // submits.
+  // Times of the last Submit, which must be done: one per command, in order; empty without `profile`. Do not call it
+  // while another thread submits.
   std::vector<CommandTime> Times() const;
 
   size_t submission_count() const;

@@ -18,7 +18,8 @@ namespace epiphyte::vulkan {
 // None where the driver hasn't got the function.
 std::vector<VkCooperativeMatrixPropertiesKHR> CoopMatricesOf(const InstanceFunctions& vk, VkPhysicalDevice device);
 
-// Those of a subgroup, as DeviceInfo::coop_matrix_shapes has them: "16x16x16 f16 f16 f16; 16x16x16 f16 f16 f32".
+// Text of the subgroup-scope matrices, in the form of DeviceInfo::coop_matrix_shapes: "16x16x16 f16 f16 f16; 16x16x16
+// f16 f16 f32".
 std::string TextOf(std::span<const VkCooperativeMatrixPropertiesKHR> matrices);
 
 // The largest of a subgroup that multiplies float16, adds up in float, and fits the tiles of shaders/coop.glsl;

@@ -61,7 +61,7 @@ struct ExternalMemory {
   uint64_t size = 0;
 };
 
-// A piece of the device's memory. It belongs to whoever holds it, and keeps the device open.
+// A piece of the device's memory. Its owner holds it by shared_ptr. It keeps the device open.
 class Buffer {
  public:
   // `limit`: what its room was taken from; null: nothing.
@@ -74,7 +74,7 @@ class Buffer {
   // No other buffer of the device ever has it, also when this one is gone.
   uint64_t id() const { return id_; }
   uint64_t size() const { return size_; }
-  // Where the host has it; null where it can't be mapped.
+  // The host's mapping of the buffer; null where it can't be mapped.
   std::byte* mapped() const { return mapped_; }
 
   // A new descriptor of memory that AllocateExportable gave, the caller's to close.
@@ -156,7 +156,7 @@ class Device : public std::enable_shared_from_this<Device> {
   void Upload(std::span<const HostToDevice> copies);
   void Download(std::span<const DeviceToHost> copies);
 
-  // Gives back what is kept for later.
+  // Frees the memory that is kept for reuse.
   void Trim();
 
   // Pipelines are compiled at their first use and kept. What the driver can reuse for that in another process, with a

@@ -63,7 +63,7 @@ struct DeviceInfo {
 
 std::string VersionText(uint32_t version);  // "1.3.230"
 
-// What the user asks for. All that is given must fit.
+// The user's choice of a device. Every field that is given must match.
 struct DeviceChoice {
   // "" (the best that there is: discrete before integrated before virtual before other), an index ("1"), a UUID (with dashes or without), a type
   // ("discrete", "integrated", "virtual", "software"), or part of the name, in any case.

@@ -70,7 +70,8 @@ void DescribeMemory(const InstanceFunctions& vk, VkPhysicalDevice device, Device
   }
 }
 
-// What buffers as ours can be over, and be given as; not where their memory would have to be said to be theirs alone.
+// Finds the handle types that our buffers can be imported from and exported as. Types that require a dedicated
+// allocation are left out.
 void DescribeHandles(const InstanceFunctions& vk, VkPhysicalDevice device, const std::vector<std::string>& extensions,
                      DeviceInfo& info) {
   const auto ask = [&](VkExternalMemoryHandleTypeFlagBits type, const char* extension, bool& imports, bool* exports) {
@@ -137,7 +138,7 @@ DeviceFeatures::DeviceFeatures(const InstanceFunctions& vk, VkPhysicalDevice dev
     if (Contains(there, extension)) extensions.push_back(extension);
   vk.vkGetPhysicalDeviceFeatures2(device, &features);
 
-  // Of all that the device has, what is used.
+  // The features that the plugin uses, out of all that the device has.
   VkPhysicalDeviceFeatures used = {};
   used.robustBufferAccess = features.features.robustBufferAccess;
   used.shaderInt64 = features.features.shaderInt64;
@@ -259,8 +260,8 @@ DeviceInfo DescribeDevice(const InstanceFunctions& vk, VkPhysicalDevice device) 
   std::copy_n(limits.maxComputeWorkGroupCount, 3, can.max_workgroup_count);
   can.max_shared_memory = limits.maxComputeSharedMemorySize;
   can.max_buffer_range = limits.maxStorageBufferRange;
-  // llvmpipe ends all loops of an invocation after 65,535 passes (LP_MAX_TGSI_LOOP_ITERATIONS); a few are left for loops that
-  // nobody counts.
+  // llvmpipe ends all loops of an invocation after 65,535 passes (LP_MAX_TGSI_LOOP_ITERATIONS). The difference is a
+  // reserve for loops that are not counted.
   if (info.driver_id == VK_DRIVER_ID_MESA_LLVMPIPE) can.max_passes = 65'000;
   can.buffer_offset_alignment = std::max<uint64_t>(limits.minStorageBufferOffsetAlignment, 4);
   can.max_bindings = std::min({limits.maxPerStageDescriptorStorageBuffers, limits.maxDescriptorSetStorageBuffers,

@@ -148,7 +148,7 @@ std::shared_ptr<Buffer> Memory::ImportBlock(const std::shared_ptr<Device>& owner
   VkMemoryAllocateInfo allocate = {VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
   allocate.pNext = import;
   allocate.allocationSize = allocation;
-  // What the host writes into its memory the device has to see without being told.
+  // The device must see the host's writes to the host's memory without a flush.
   const bool is_of_host = mapped != nullptr;
   int32_t memory_type = TypeFor(is_of_host ? MemoryUse::kDownload : MemoryUse::kDevice, allowed);
   if (memory_type < 0 && is_of_host)

@@ -28,7 +28,7 @@ constexpr std::string_view kIgnoredAdvice[] = {
     "SpirvDeprecated_WorkgroupSize",
     // Debug messages are asked for by the tests that count them.
     "specialuse-extension-debugging",
-    // What GPU-assisted validation turns on for itself, and what of it this device can't do.
+    // GPU-assisted validation reports the features that it turns on itself, and those that the device lacks.
     "WARNING-GPU-Assisted-Validation",
 };
 

@@ -30,15 +30,15 @@ struct Validation {
   bool Any() const { return core || synchronization || gpu_assisted || best_practices; }
 };
 
-// Of the environment variable EPIPHYTE_VULKAN_VALIDATION: a list such as "core,sync,gpu,best". Throws INVALID_ARGUMENT for
-// other words.
+// Reads the environment variable EPIPHYTE_VULKAN_VALIDATION: a list such as "core,sync,gpu,best". Throws
+// INVALID_ARGUMENT for other words.
 Validation ValidationOfEnvironment();
 
 struct InstanceOptions {
   Validation validation;
   // Turns capabilities of devices off, for all that use them; may be empty.
   std::function<void(Capabilities& capabilities)> adjust;
-  // What drivers and the validation layer say. [any thread]
+  // Receives the messages of drivers and of the validation layer. [any thread]
   std::function<void(const std::string& message)> log;
 };
 
@@ -69,12 +69,12 @@ class Instance : public std::enable_shared_from_this<Instance> {
   // Why devices that drivers list are not among devices(): "llvmpipe: Vulkan 1.0, 1.1 is needed".
   const std::vector<std::string>& refused() const { return refused_; }
 
-  // What the validation layer reported so far: errors, and warnings where best practices are looked at.
+  // Number of errors that the validation layer has reported so far. Warnings count where best practices are checked.
   uint64_t validation_errors() const { return errors_.load(); }
   std::vector<std::string> TakeValidationMessages();
   // Throws EP_FAIL with the first message when there were any errors since the last call.
   void ThrowIfInvalid();
-  // Of the layer's messenger.
+  // Called by the validation layer's messenger.
   void Report(bool error, std::string message);
 
   InstanceHandles& handles() const { return *handles_; }

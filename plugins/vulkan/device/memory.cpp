@@ -42,7 +42,7 @@ int32_t Memory::TypeFor(MemoryUse use, uint32_t allowed) const {
   constexpr VkMemoryPropertyFlags kLocal = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
   constexpr VkMemoryPropertyFlags kMapped = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
   constexpr VkMemoryPropertyFlags kCached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
-  // What it must have, and what is rather had or rather not.
+  // Memory properties: required, preferred, and preferably absent.
   VkMemoryPropertyFlags must = kMapped;
   VkMemoryPropertyFlags wanted = 0;
   VkMemoryPropertyFlags unwanted = kLocal;

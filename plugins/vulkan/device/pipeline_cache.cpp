@@ -1,5 +1,5 @@
-// What a driver keeps of compiled pipelines, behind a header of our own: drivers are known to crash on bytes that aren't
-// theirs, so nothing is handed to one that it didn't make.
+// The driver's pipeline cache data, behind a header of our own. Drivers are known to crash on foreign bytes, so a
+// driver gets back only data that it made.
 #include <algorithm>
 #include <cstring>
 
@@ -71,7 +71,7 @@ std::string Compare(const CacheHeader& found, const CacheHeader& wanted) {
   return "";
 }
 
-// What Vulkan says a driver's data begin with.
+// Whether the data begin with the header that Vulkan prescribes, for this device's driver.
 bool IsOf(std::span<const std::byte> data, const DeviceInfo& info) {
   VkPipelineCacheHeaderVersionOne header;
   if (data.size() < sizeof(header)) return false;

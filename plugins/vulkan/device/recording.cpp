@@ -183,7 +183,7 @@ void Recording::Bind(VkCommandBuffer commands, size_t index, VkPipeline& bound) 
 }
 
 void Recording::RecordBefore(VkCommandBuffer commands) {
-  // What was submitted earlier is done, and seen.
+  // Earlier submissions are complete and their writes are visible.
   RecordBarrier(vk_, commands, StagesOf(kAllStages), WritesOf(kAllStages), StagesOf(kAllStages),
                 AccessesOf(kAllStages));
   if (queries_.get() != VK_NULL_HANDLE)

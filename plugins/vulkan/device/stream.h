@@ -5,16 +5,15 @@
 //     program.Submit(stream, ranges);               // compiled_program.h
 //     stream.Synchronize(stream.Signal());          // sleeps until all of it is done
 //
-// What was submitted uses buffers and host memory until a later point is reached, and whoever submits keeps them that
-// long. A point holds the number of the last submission and how many points there were since, so nothing is kept for
-// it.
+// The submitter keeps the buffers and host memory of a submission alive until a later point is reached. A point is the
+// number of the last submission plus the count of points since then, so no object is kept for it.
 //
-// Streams of one device share its queue, where each submission waits for those before it. What is left to wait for
-// between them is what the host does for a stream: copies out of memory that is mapped, or out of staging buffers, are
-// done by whoever finds that the device has come there, at the latest by Synchronize.
+// Streams of one device share its queue, and each submission waits for those before it. Only the copies that the host
+// does for a stream need waiting between streams: copies out of mapped memory or out of staging buffers. The first
+// thread that finds that the device has got that far does them, at the latest Synchronize.
 //
-// A stream that has failed stays so; with DEVICE_RESET the device is lost. Belongs to one thread at a time, but for
-// what is marked.
+// A stream that has failed stays failed; after DEVICE_RESET the device is lost. A stream belongs to one thread at a
+// time, except for the functions that are marked [any thread].
 #pragma once
 
 #include <cstdint>
@@ -59,8 +58,8 @@ class Stream {
   // All of them or none. A copy between two devices goes through the host, and is waited for.
   void Copy(std::span<const StreamCopy> copies);
   uint64_t Signal();
-  // What is submitted from now on begins after `other` has reached the point. Waits here only where the device can't:
-  // for another device, and for copies that the host does.
+  // Work submitted from now on begins after `other` has reached the point. The call blocks only where the device can't
+  // wait: for another device, and for copies that the host does.
   void WaitFor(Stream& other, uint64_t point);
   // Throws TIMEOUT. [any thread, on several at once]
   void Synchronize(uint64_t point, uint64_t timeout_ns = UINT64_MAX);

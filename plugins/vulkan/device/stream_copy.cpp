@@ -113,9 +113,9 @@ class CopyBatch {
     }
   }
 
-  // Before memory is staged for what is recorded next: submitting lets go of what was staged.
+  // Call it before memory is staged for the next recording: a submission releases what was staged.
   void BeginRecording() {
-    // What the host is to read first is not to be written yet.
+    // Pending host copies out of a mapped buffer must read it before the next commands write it.
     if (std::ranges::any_of(after_, &StreamParts::HostCopy::in_place)) Submit();
   }
 
@@ -136,7 +136,7 @@ class CopyBatch {
     parts_.device.vk.vkCmdCopyBuffer(commands_->buffer, from.block().buffer.get(), to.block().buffer.get(), 1, &region);
   }
 
-  // Room in a chunk, from filled_ on; gives how much of what is wanted.
+  // Reserves room in a chunk, from filled_ on. Returns how many of the wanted bytes fit.
   uint64_t Stage(uint64_t wanted) {
     if (chunk_ == nullptr || filled_ == chunk_->buffer->size()) {
       chunk_ = &TakeChunk(std::clamp(std::bit_ceil(wanted), kSmallestChunk, kLargestChunk));
@@ -223,7 +223,7 @@ void Stream::Copy(std::span<const StreamCopy> copies) {
 }
 
 void Stream::CopyBetweenDevices(std::span<const StreamCopy> copies) {
-  // What was submitted before may bring to the host what is to be taken from there, and the other device doesn't know.
+  // Earlier submissions may produce the host data that is copied here, and the other device does not know of them.
   Synchronize(Signal());
   std::map<DeviceHandles*, std::unique_ptr<Stream>> others;
   // On the device of `buffer`, which is one of the ends.

@@ -1,4 +1,4 @@
-// What a Device holds of Vulkan. Of device/ only.
+// The Vulkan objects that a Device holds. Internal to device/.
 #pragma once
 
 #include <atomic>

@@ -23,7 +23,7 @@ namespace epiphyte::vulkan {
   F(vkCreateDevice) \
   F(vkGetDeviceProcAddr)
 
-// Of extensions; null where no device has them.
+// Functions of instance extensions; null where no device has the extension.
 #define EPIPHYTE_VK_OPTIONAL_INSTANCE_FUNCTIONS(F) F(vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)
 
 #define EPIPHYTE_VK_DEVICE_FUNCTIONS(F) \
@@ -78,7 +78,7 @@ namespace epiphyte::vulkan {
   F(vkCmdResetQueryPool) \
   F(vkCmdWriteTimestamp)
 
-// Of extensions and later versions; null where the device hasn't got them.
+// Functions of extensions and of later Vulkan versions; null where the device lacks them.
 #define EPIPHYTE_VK_OPTIONAL_FUNCTIONS(F) \
   F(vkWaitSemaphores) \
   F(vkGetSemaphoreCounterValue) \
@@ -97,11 +97,11 @@ struct DeviceFunctions {
 #undef EPIPHYTE_VK_MEMBER
 };
 
-// Of every buffer.
+// Usage flags of every buffer.
 inline constexpr VkBufferUsageFlags kBufferUsage =
     VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
 
-// "VK_ERROR_DEVICE_LOST"; its number for what is newer than this.
+// "VK_ERROR_DEVICE_LOST"; the number for a result that is newer than this code.
 std::string NameOf(VkResult result);
 
 // "vkQueueSubmit failed with VK_ERROR_…", as a kit::Error: OUT_OF_MEMORY, DEVICE_RESET or ENGINE_ERROR. `detail` follows.

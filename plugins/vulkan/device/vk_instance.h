@@ -1,4 +1,4 @@
-// What an Instance holds of Vulkan. Of device/ only.
+// The Vulkan objects that an Instance holds. Internal to device/.
 #pragma once
 
 #include <vector>

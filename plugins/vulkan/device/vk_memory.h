@@ -43,7 +43,7 @@ class Memory {
   std::shared_ptr<Buffer> AllocateExportable(const std::shared_ptr<Device>& owner, uint64_t bytes, ExternalHandle type);
   std::shared_ptr<Buffer> Import(const std::shared_ptr<Device>& owner, const ExternalMemory& external);
   ExternalMemory Export(const Buffer& buffer, ExternalHandle type);
-  // Of a Buffer that goes away, and of a block.
+  // Free returns the range of a Buffer that goes away; Forget removes a block that goes away.
   void Free(MemoryBlock& block, uint64_t offset, uint64_t bytes);
   void Forget(const MemoryBlock& block);
 
@@ -63,7 +63,7 @@ class Memory {
   std::shared_ptr<Buffer> ImportPointer(const std::shared_ptr<Device>& owner, const ExternalMemory& external);
   std::shared_ptr<Buffer> ImportDescriptor(const std::shared_ptr<Device>& owner, const ExternalMemory& external);
   int32_t TypeFor(MemoryUse use, uint32_t allowed) const;
-  // What a buffer takes of a block; its bytes are few enough.
+  // Bytes that a buffer occupies in a block, with alignment. `bytes` must be within the device's limits.
   uint64_t RoomFor(uint64_t bytes) const;
   [[noreturn]] void FailMemory(uint64_t bytes, std::string_view what, std::string_view why) const;
 

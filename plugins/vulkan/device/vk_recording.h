@@ -13,7 +13,7 @@
 
 namespace epiphyte::vulkan {
 
-// What all recordings of a program have in common.
+// The parts that all recordings of a program share.
 struct ProgramParts {
   CommandList list;
   std::vector<PipelineKey> keys;  // by command; without a shader: none

@@ -1,4 +1,4 @@
-// What a Stream holds. Of device/ only.
+// The Vulkan objects that a Stream holds. Internal to device/.
 #pragma once
 
 #include <deque>
@@ -22,7 +22,7 @@ struct StreamParts {
     const std::byte* from = nullptr;
     std::byte* to = nullptr;
     uint64_t size = 0;
-    bool in_place = false;  // from a buffer, which what is submitted later could write
+    bool in_place = false;  // from a buffer that a later submission could write
   };
   struct Completion {
     uint64_t after = 0;
@@ -64,7 +64,7 @@ struct StreamParts {
   void Fail(const kit::Error& error);
   // Throws the failure, and DEVICE_RESET.
   void ThrowIfFailed();
-  // Does what is the host's to do after what the device has done; gives how far that is.
+  // Does the host's copies and completions that the device's progress allows. Returns the submission number reached.
   uint64_t Advance();
   // Nothing is under way that work here could depend on.
   bool IsIdle();

@@ -35,7 +35,7 @@ class Timeline {
   uint64_t Reached();
   // Sleeps; false when the time was too short. Throws when the device has failed: then nothing is under way.
   bool Wait(uint64_t number, uint64_t timeout_ns);
-  // What was submitted up to that number is not under way when it returns, be it because the device has failed.
+  // Returns once no submission up to that number is under way, possibly because the device has failed.
   void Finish(uint64_t number) noexcept;
 
  private:
@@ -56,7 +56,7 @@ class Timeline {
 
   std::mutex mutex_;                                     // of what follows
   std::deque<Fenced> pending_;                           // not known to be reached, in order
-  std::vector<std::shared_ptr<Owned<VkFence>>> fences_;  // for later; one that somebody else has is still waited for
+  std::vector<std::shared_ptr<Owned<VkFence>>> fences_;  // for reuse; a fence that another thread holds is awaited
 };
 
 }  // namespace epiphyte::vulkan

@@ -6,8 +6,9 @@
 
 namespace epiphyte::vulkan {
 
-// What is declined runs elsewhere, and what it makes arrives as inputs do: then the host can know it, and a node behind
-// it that could not run before can. So nodes are declined in waves, those behind a declined one not before the next.
+// A declined node runs on another provider, and its outputs arrive as graph inputs do. The host can then know them, so
+// a node behind it may become supported. Nodes are therefore declined in waves: those behind a declined node wait for
+// the next wave.
 std::vector<NodeClaim> ClaimNodes(const ir::Graph& graph, const std::vector<bool>& taken,
                                   const OperatorTable& operators, const Capabilities& capabilities) {
   std::vector<NodeClaim> claims(graph.nodes.size());

@@ -16,7 +16,7 @@ struct NodeClaim {
   std::string why_not;
 };
 
-// One for each node. `taken`: those that somebody else has.
+// Returns one claim per node. `taken`: the nodes that another provider has.
 std::vector<NodeClaim> ClaimNodes(const ir::Graph& graph, const std::vector<bool>& taken,
                                   const OperatorTable& operators, const Capabilities& capabilities);
 

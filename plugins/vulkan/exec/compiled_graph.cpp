@@ -43,7 +43,7 @@ void Append(std::string* text, const void* data, size_t size) { text->append(sta
 
 }  // namespace
 
-// All but what is on the device.
+// Does every step of compiling except those on the device.
 std::shared_ptr<CompiledGraph> CompiledGraph::Start(ir::Graph graph, const CompileConfig& config, GraphOrigin origin,
                                                     std::vector<kit::PackedData> packed) {
   auto compiled = std::shared_ptr<CompiledGraph>(new CompiledGraph);
@@ -68,7 +68,7 @@ std::shared_ptr<CompiledGraph> CompiledGraph::Build(ir::Graph graph, const Compi
   std::shared_ptr<CompiledGraph> compiled = Start(std::move(graph), config, origin, std::move(packed));
   compiled->KeepConstants(config);
   compiled->on_device_.resize(compiled->graph_.constants.size() + compiled->packed_.size());
-  // What is wrong with the graph is seen now, and the first run finds its weights on the device.
+  // Loading here reports a defect of the graph now, and the first run finds its weights on the device.
   if (compiled->StaticProgram() == nullptr) compiled->LoadWeights();
   return compiled;
 }

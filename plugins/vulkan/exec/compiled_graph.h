@@ -39,7 +39,7 @@ struct CompileConfig {
   std::function<void(ir::Constant& constant)> drop;
 };
 
-// What an input of a run is to a program.
+// An input of a run, as far as it determines the program.
 struct ArrivedInput {
   EpElementType type = EP_TYPE_UNDEFINED;
   std::span<const int64_t> dims;
@@ -100,11 +100,11 @@ class CompiledGraph {
   Program MakeProgram(std::span<const ArrivedInput> inputs) const;
   void KeepConstants(const CompileConfig& config);
   std::shared_ptr<LoadedProgram> Make(const std::string& signature, std::span<const ArrivedInput> inputs);
-  // Those that any program will want, before there is one.
+  // Loads the constants that every program will need, before there is a program.
   void LoadWeights();
-  // Those of a program that are not on the device yet.
+  // Loads the constants of a program that are not on the device yet.
   void LoadConstants(LoadedProgram& loaded);
-  // By number of constant or packed data.
+  // Indices are the numbers of constants or packed data.
   void Load(std::span<const uint64_t> indices);
   std::span<const std::byte> BytesOfConstant(uint64_t index) const;
 

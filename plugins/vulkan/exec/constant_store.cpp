@@ -9,11 +9,12 @@
 namespace epiphyte::vulkan {
 namespace {
 
-// What is loaded together shares buffers of up to this size, if no single piece is larger.
+// Constants that are loaded together share buffers of up to this size. A single larger constant gets a larger buffer.
 constexpr uint64_t kMostTogether = uint64_t{64} << 20;
 constexpr uint64_t kComparedTogether = uint64_t{16} << 20;  // read back of memory that the host can't reach
 
-// Digests say what may be equal: whoever makes a model can give different weights the same one.
+// Compares the bytes, because equal digests do not prove equality: a model's author can give different weights the same
+// digest.
 bool Holds(Device& device, const BufferRange& place, std::span<const std::byte> bytes) {
   if (bytes.empty()) return true;
   if (const std::byte* mapped = place.buffer->mapped(); mapped != nullptr)

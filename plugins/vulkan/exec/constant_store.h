@@ -21,8 +21,8 @@ namespace epiphyte::vulkan {
 
 class ConstantStore {
  public:
-  // One place for each, which begins at a multiple of kTensorAlignment. What is not there yet is put there, together, in
-  // memory taken from `limit`.
+  // Returns one place per entry, at a multiple of kTensorAlignment. Missing data are uploaded together, into memory
+  // taken from `limit`.
   std::vector<BufferRange> Load(const std::shared_ptr<Device>& device,
                                 std::span<const std::span<const std::byte>> data,
                                 const std::shared_ptr<MemoryLimit>& limit = {});

@@ -20,7 +20,7 @@ std::string HexText(uint64_t number) {
   return text;
 }
 
-// Those that kernels are chosen by.
+// Names of the capabilities that kernels are chosen by.
 std::string NamesOf(const Capabilities& capabilities) {
   std::string names;
   for (size_t i = 0; i < static_cast<size_t>(Capability::kCount); ++i)
@@ -51,7 +51,7 @@ kit::ContextVerdict CheckPayload(std::span<const std::byte> payload, const kit::
 kit::CompatibilityKey ContextKey(const DeviceInfo& device, const Capabilities& capabilities, uint64_t kernels) {
   kit::CompatibilityKey key;
   key.Require("format", std::to_string(kContextFormat.version), "format {}");
-  // What follows is the pipelines' alone, and what kernels are chosen by: both are made anew.
+  // The keys below affect only the pipelines and the choice of kernels, and both are rebuilt on a mismatch.
   key.Prefer("plugin", EPIPHYTE_VULKAN_VERSION, "version {} of the vulkan provider",
              "it works, but compiling the model again may give better code");
   key.Prefer("kernels", HexText(kernels), "kernels {}", kRebuilt);
@@ -131,7 +131,7 @@ kit::ContextVerdict CheckContextForDevices(const kit::ContextHeader& header, std
       }
     }
   } catch (const kit::Error& error) {
-    // What a session with these options would fail with.
+    // The error that a session with these options would fail with.
     return kit::ContextVerdict::Unsupported(error.what());
   }
   return *best;

@@ -22,14 +22,15 @@
 
 namespace epiphyte::vulkan {
 
-// The version is also that of every packed format and of the meaning of fused operators: whoever changes one of them
-// raises it.
+// The version also covers every packed format and the meaning of fused operators. Raise it with any change to one of
+// them.
 inline constexpr kit::ContainerFormat kContextFormat = {
     "\x01\xFF"
     "EPVKCX",
     1, "the vulkan context"};
 
-// What a context was made with, and what a difference means. `capabilities`: without those that are turned off.
+// The properties that a context was made with, and what a mismatch means. `capabilities`: without those that are turned
+// off.
 kit::CompatibilityKey ContextKey(const DeviceInfo& device, const Capabilities& capabilities, uint64_t kernels);
 
 // Writes a context front to back through `write`. `pipelines`: Device::PipelineCacheData; may be empty.

@@ -81,7 +81,7 @@ EpMemoryUse DeviceMemories::MemoryUse(uint32_t device, uint32_t memory) {
   EpMemoryUse use = {};
   const bool is_local = (At(device, memory).flags & EP_MEMORY_LOCAL) != 0;
   use.total_bytes = is_local ? At(device).total_bytes : 0;
-  // What is allocated, in whatever memory: weights and intermediate values too.
+  // Counts all allocations in any memory, including weights and intermediate values.
   if (const std::shared_ptr<Device> open = devices_.Opened(device)) use.used_bytes = open->counters().allocated_bytes;
   if (use.total_bytes != 0) use.used_bytes = std::min(use.used_bytes, use.total_bytes);
   return use;

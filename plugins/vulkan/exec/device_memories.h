@@ -2,9 +2,9 @@
 //
 //     memories.Allocate(0, 0, bytes);      // a DeviceBuffer in memory 0 of device 0
 //
-// Every device has "device", its own memory; then, where the host can't reach that, "host", which is mapped; and for
-// each kind of handle that others can have, a memory whose buffers can be exported. Buffers are in the device that is
-// open when they are made; when it is lost, a new one is opened for those that come later.
+// Every device has "device", its own memory. It also has "host", which is mapped, if the host can't reach the device's
+// memory. For each handle type that can be exported there is a further memory. Buffers belong to the device that is
+// open when they are made. When a device is lost, a new one is opened for later buffers.
 //
 // All streams of a device share one queue, so what they submit is done one after the other. Two devices know nothing of
 // each other: a copy between them and a Wait for a stream of the other one block the calling thread.

@@ -1,5 +1,5 @@
-// DevicePool: the devices that are open, one of each for whoever uses it: sessions share its pipelines, and values in
-// its memory are theirs to pass around.
+// DevicePool: the open devices, one object per device for all users. Sessions share its pipelines, and can pass each
+// other values in its memory.
 //
 //     DevicePool pool(instance);
 //     std::shared_ptr<Device> device = pool.Get(0);   // open until its last user lets go of it

@@ -20,7 +20,7 @@ std::string Joined(const std::vector<std::string>& list, std::string_view betwee
   return text;
 }
 
-// Of each node of the graph that is compiled.
+// Kernel names for each node of the compiled graph.
 std::vector<std::string> KernelsOf(const ir::Graph& compiled, const CompileConfig& config) {
   std::vector<std::string> texts(compiled.nodes.size());
   const std::optional<Program> program = CompiledGraph::ProgramOf(compiled, config);

@@ -10,7 +10,8 @@
 
 namespace epiphyte::vulkan {
 
-// What a recogniser makes stays if the table's operators take all of it. `made`: see kit::fuse::FoldIntoConvolutions.
+// A fusion is kept only if the table's operators support all nodes that it makes. `made`: see
+// kit::fuse::FoldIntoConvolutions.
 void Fuse(ir::Graph& graph, const OperatorTable& operators, const Capabilities& capabilities,
           const std::function<void(uint64_t bytes)>& made = {});
 

@@ -37,21 +37,22 @@ class Finder {
     return operators.Find(node.domain, node.op_type, node.since_version, type);
   }
 
-  // Its elements are of a type that the host computes with, and not known to be many.
+  // Whether the elements are of a type that the host computes with, and are not known to be many.
   bool IsSmall(int32_t value) const {
     const ir::Value& info = graph_.values[static_cast<size_t>(value)];
     uint64_t count = 0;
     if (info.kind != EP_KIND_TENSOR || !IsHostType(info.type)) return false;
     return !info.IsStatic() || (kit::CountElements(info.dims, &count) && count <= uint64_t{kMostHostElements});
   }
-  // As an input. Shapes and axes are rows, and what has more dimensions of unknown length is data: a run would fail when
-  // it is large, so the device keeps it, and what the host would compute of it is somebody else's.
+  // Whether the host may read this value as an input. Shapes and axes have at most one dimension. A value of higher
+  // rank and unknown size counts as data and stays on the device, because a run would fail if it were large. Nodes that
+  // would need it on the host are left to another provider.
   bool MayBeRead(int32_t value) const {
     const ir::Value& info = graph_.values[static_cast<size_t>(value)];
     return IsSmall(value) && (info.rank <= 1 || info.IsStatic());
   }
 
-  // What the host knows when it knows the inputs for which `reads` is true.
+  // By value: whether the host knows it, given the inputs for which `reads` is true.
   template <typename Reads>
   std::vector<bool> Spread(const Reads& reads) const {
     std::vector<bool> known(graph_.values.size(), false);

@@ -219,7 +219,7 @@ void ReplaySet::Execute(CompiledGraph& graph, const kit::Run& run, const kit::De
       replays_.pop_back();
     }
     const auto profiled = static_cast<bool>(kit::Profile(run.host(), run.handle()));
-    // A prepared one takes no times; whoever wants them lets go of it first.
+    // A prepared replay records no timestamps, so a profiled run discards it and makes its own.
     std::unique_ptr<Replay> replay = prepared.Take(signature_);
     if (profiled) replay.reset();
     const auto make = [&] {

@@ -1,11 +1,12 @@
-// Replay: a program recorded into commands, with memory of its own: what one Execute at a time uses.
+// Replay: a program recorded into commands, with memory of its own. One Execute at a time uses it.
 //
 //     ReplaySet replays;                  // of one kernel's state
 //     PreparedReplay prepared(*compiled, threads);                       // of the kernel
 //     replays.Execute(*compiled, run, device_runs, threads, prepared);   // records what is not recorded yet
 //
-// Execute submits to the run's stream and returns. Inputs and outputs in buffers are what the commands read and write;
-// only what is in host memory is copied, to and from memory of the replay's own. On a host without devices it waits.
+// Execute submits to the run's stream and returns. The commands read inputs and write outputs in buffers directly.
+// Values in host memory are copied to and from the replay's own memory. On a host without devices Execute waits for
+// completion.
 #pragma once
 
 #include <memory>
@@ -61,11 +62,11 @@ class Replay {
   std::unique_ptr<CompiledProgram> compiled_;  // null: nothing is done on the device
 };
 
-// The replay that is recorded while the session is created, where shapes are known: for the first run that asks for it.
-// Its pipelines are the device's, so contexts hold what the driver made of them. [any thread]
+// A replay recorded while the session is created, if shapes are known. The first run that asks for it gets it. Its
+// pipelines belong to the device, so contexts contain the driver's pipeline data. [any thread]
 class PreparedReplay {
  public:
-  // None is made when the device's memory is short: who runs hears of that.
+  // No replay is made when the device's memory is short: the run then reports the error.
   PreparedReplay(CompiledGraph& graph, const kit::Threads& threads);
   // Once; null for other signatures, and afterwards.
   std::unique_ptr<Replay> Take(const std::string& signature);

@@ -1,10 +1,11 @@
 // VerifyGraph: the only way from a graph to programs. A graph from a file may say anything, so everything that programs
 // and replays rely on is checked here, before anything is built; a graph that was made just now goes the same way.
 //
-// What holds afterwards:
-// - the graph is one (ir::Check)
-// - each node has an operator of the table, by the rule by which GetCapability claims nodes
-// - packed data belongs to a node whose operator packs, once; constants without bytes were packed by all who read them
+// Guarantees afterwards:
+// - The graph passes ir::Check.
+// - Each node has an operator of the table, by the rule by which GetCapability claims nodes.
+// - Packed data belong to a node with an operator that packs, and occur once. All readers of a constant without bytes
+//   packed it.
 #pragma once
 
 #include <span>

@@ -7,8 +7,8 @@
 namespace epiphyte::vulkan {
 namespace {
 
-// As in the shader: the subgroups of a workgroup, two by two, the steps that they read at a time, and what is left free
-// in workgroup memory behind each row.
+// Constants of the shader: subgroups of a workgroup (two by two), steps read at a time, and padding behind each row in
+// workgroup memory.
 constexpr uint32_t kSubgroups = 4;
 constexpr int64_t kSteps = 32;
 constexpr int64_t kPadding = 8;
@@ -25,7 +25,7 @@ constexpr uint32_t kMostSubgroup = 32 * kSteps / 4 / kSubgroups;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
-// Of workgroup memory, for tiles of such a side, however they lie.
+// Bytes of workgroup memory for tiles with this side, in any layout.
 int64_t SharedBytes(const MatrixShape& matrix, int64_t side) {
   constexpr int64_t kHalf = 2, kFloat = 4;
   const int64_t operand = std::max(side * (kSteps + kPadding), kSteps * (side + kPadding));

@@ -16,12 +16,12 @@
 
 namespace epiphyte::vulkan {
 
-// Of fewer rows, columns or steps, tiles would be empty for the most part.
+// Minimum rows, columns and steps. With fewer, tiles would be mostly empty.
 inline constexpr int64_t kLeastTiled = 32;
 
 class CoopTiles {
  public:
-  // Of `batches` products, [m, k] by [k, n].
+  // Plans `batches` products, [m, k] by [k, n].
   CoopTiles(const Capabilities& capabilities, int64_t m, int64_t n, int64_t k, int64_t batches);
 
   // "the device has no coopmat", …; "" when it can be done and, unless it is preferred, is worth it.

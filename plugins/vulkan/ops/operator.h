@@ -43,7 +43,7 @@ inline constexpr kit::TypeSet kMovableTypes = kit::kFloats | kit::kIntegers | ki
 class Recording;
 class Packing;
 
-// A node that may be claimed, or that a context holds, with what is known before the run.
+// A node that may be claimed or that a context holds, with the facts known before the run.
 class NodeCheck {
  public:
   // `on_host`: by value of the graph, whether its elements will be known to the host when a program is made.
@@ -55,7 +55,7 @@ class NodeCheck {
   const Capabilities& capabilities() const { return capabilities_; }
   bool HasInput(size_t i) const { return node_.HasInput(i); }
   bool HasOutput(size_t i) const { return node_.HasOutput(i); }
-  // Of input or output i, which is there.
+  // Input or output i, which must be present.
   const ir::Value& Input(size_t i) const { return graph_.values[static_cast<size_t>(node_.inputs[i])]; }
   const ir::Value& Output(size_t i) const { return graph_.values[static_cast<size_t>(node_.outputs[i])]; }
   EpElementType InputType(size_t i) const { return HasInput(i) ? Input(i).type : EP_TYPE_UNDEFINED; }
@@ -92,12 +92,12 @@ struct Operator {
   // ops/host/host_compute.h. Null: never. Throws kit::Error for what makes no sense. Nothing is returned when a result
   // has more than kMostHostElements: then record does it on the device.
   std::vector<HostTensor> (*on_host)(const ir::Node& node, std::span<const HostTensor* const> inputs) = nullptr;
-  // What it makes depends on its inputs' shapes alone, and record gives all of it by OutputOnHost: Shape, Size.
+  // The outputs depend on the inputs' shapes alone, and record gives all of them by OutputOnHost: Shape, Size.
   bool of_shapes = false;
-  // Buffers that its dispatches bind at once: a device that binds fewer doesn't get it. What Recording::Binds allows
-  // can have more.
+  // Number of buffers that its dispatches bind at once. A device that binds fewer doesn't get the node. Dispatches
+  // allowed by Recording::Binds may bind more.
   uint32_t bindings = kLeastBindings;
-  // Its first output can be written over its first input, of equal size: each element is read before it is written.
+  // The first output can be written over the first input, of equal size: each element is read before it is written.
   bool in_place = false;
 };
 

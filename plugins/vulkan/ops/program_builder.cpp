@@ -174,7 +174,7 @@ int32_t ProgramBuilder::AddLiteral(EpElementType type, const Dims& dims, const v
   return added;
 }
 
-// What the graph says of a value was the basis of claims and of other nodes' checks.
+// Claims and checks of other nodes relied on the graph's declared type and shape of this value.
 void ProgramBuilder::CheckMade(int32_t index, EpElementType type, const Dims& dims) const {
   const ir::Value& declared = graph_.values[static_cast<size_t>(index)];
   if (declared.type != EP_TYPE_UNDEFINED && declared.type != type)

@@ -22,7 +22,7 @@
 
 namespace epiphyte::vulkan {
 
-// What is known of one input of the graph.
+// The known properties of one input of the graph.
 struct ProgramInput {
   EpElementType type = EP_TYPE_UNDEFINED;
   Dims dims;
@@ -48,7 +48,7 @@ class ProgramBuilder {
   Program::Output MakeOutput(int32_t value);
 
   RecordedValue& value(int32_t value) { return values_[static_cast<size_t>(value)]; }
-  // Of a value that was made already.
+  // A value that was made already.
   RecordedValue& Made(int32_t value);
   const HostTensor* HostOf(int32_t value);
   // On the device, put there if only the host has it.

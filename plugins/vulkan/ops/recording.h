@@ -66,8 +66,8 @@ class Recording {
   const HostTensor* Host(size_t i) const;
   // The same of an input among Operator::host_inputs. Throws when it is left out or not known.
   const HostTensor& RequireHost(size_t i) const;
-  // What Packing::Put made for this node, as a tensor of that type and shape. Throws INVALID_GRAPH when there is none,
-  // or when its bytes are not exactly those of the shape: contexts are not believed.
+  // Data that Packing::Put made for this node, as a tensor of that type and shape. Throws INVALID_GRAPH when there are
+  // none, or when their size is not exactly that of the shape, because contexts are not trusted.
   int32_t Packed(std::string_view key, EpElementType type, const Dims& dims);
   bool HasPacked(std::string_view key) const;
 
@@ -96,7 +96,7 @@ class Recording {
   static Binding ReadWrite(int32_t tensor) { return {tensor, Access::kReadWrite}; }
   // Whether the device binds so many buffers at once: for a faster kernel that wants more than Operator::bindings.
   bool Binds(size_t buffers);
-  // Workgroups for a shader that uses Index(), whose invocations compute `each` indices each.
+  // Workgroups for a shader that uses Index(); each invocation computes `each` indices.
   std::array<uint32_t, 3> GroupsFor(int64_t count, int64_t each = 1) const;
   // Checks what it can: the shader exists, groups and bindings are within limits, tensors exist. Nothing is added when
   // a tensor that is written has no elements. Groups of 0 are none.
@@ -123,7 +123,7 @@ class Packing {
   struct Sink {
     virtual ~Sink() = default;
     virtual void Put(std::string key, std::vector<std::byte> data) = 0;
-    // Nobody but this node's packed data needs the constant's bytes.
+    // Declares that only this node's packed data need the constant's bytes.
     virtual void Release(int32_t value) = 0;
   };
   Packing(const ir::Graph& graph, const ir::Node& node, const Capabilities& capabilities, Sink& sink)
@@ -133,7 +133,7 @@ class Packing {
   const Capabilities& capabilities() const { return capabilities_; }
   // The elements of a constant input, at any address; null when it is none.
   const ir::Tensor* Constant(size_t i) const;
-  // What is known of input i before the run; null when it is left out.
+  // Facts about input i that are known before the run; null when it is left out.
   const ir::Value* Info(size_t i) const;
   void Put(std::string key, std::vector<std::byte> data) { sink_.Put(std::move(key), std::move(data)); }
   void Release(size_t input) { sink_.Release(node_.inputs[input]); }

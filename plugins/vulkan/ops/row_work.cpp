@@ -8,7 +8,7 @@
 namespace epiphyte::vulkan {
 namespace {
 
-// Of the figures below none was measured on a GPU yet; they are what leaves no invocation without work.
+// None of the figures below was measured on a GPU yet. They are chosen so that no invocation stays without work.
 
 // Smaller subgroups gain less than telling each other costs.
 constexpr uint32_t kLeastSubgroup = 4;

@@ -1,7 +1,6 @@
-// RowWork: who works on a row, in kernels that make something of each of many rows: reductions, softmax,
-// normalisations, and products of few rows, whose sums are long. An invocation takes one, or several share it, so that
-// neighbours read what lies side by side: a workgroup by its memory, a subgroup, or a workgroup of subgroups.
-// shaders/rows.glsl does it.
+// RowWork: decides how invocations share the rows of reductions, softmax, normalisations, and products of few rows with
+// long sums. One invocation takes a row, or several share it so that neighbours read contiguous elements. Sharing uses
+// the memory of a workgroup, a subgroup, or a workgroup of subgroups. shaders/rows.glsl implements it.
 //
 //     const RowWork work(r.capabilities(), {.count = rows, .length = size, .shared = true});
 //     dispatch.shader = Recording::ShaderFor("softmax" + work.suffix(), type);  // softmax_subgroup.f32
@@ -35,7 +34,7 @@ class RowWork {
   // An invocation takes a row. Where several can share it, that is not so for a row that is too long for one
   // (Capabilities::max_passes), however slow sharing is.
   bool alone() const { return by_ == By::kInvocation; }
-  // Of the kernel's name: "", "_shared" or "_subgroup".
+  // Suffix of the kernel's name: "", "_shared" or "_subgroup".
   std::string_view suffix() const;
   // To a dispatch that has the specialization constants of the kernel's own: those of rows.glsl behind them, the
   // workgroups, and the passes of an invocation.

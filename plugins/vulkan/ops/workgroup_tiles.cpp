@@ -33,7 +33,7 @@ WorkgroupTiles::WorkgroupTiles(const Capabilities& capabilities, int64_t m, int6
   bool fits = false;
   for (const Shape& shape : kLargestFirst) {
     if (shape.shared_bytes() > capabilities.max_shared_memory) continue;
-    // Of two that are too few the one that gives more, which is the smaller one.
+    // If all shapes give too few tiles, the smallest remains, because it gives the most.
     shape_ = shape;
     fits = true;
     if (CeilDiv(m, shape.tile()) * CeilDiv(n, shape.tile()) * batches >= kEnoughTiles) break;

@@ -18,7 +18,7 @@ namespace epiphyte::vulkan {
 
 class WorkgroupTiles {
  public:
-  // Of `batches` products, [m, k] by [k, n].
+  // Plans `batches` products, [m, k] by [k, n].
   WorkgroupTiles(const Capabilities& capabilities, int64_t m, int64_t n, int64_t k, int64_t batches);
 
   // "the device has too little workgroup memory", …; "" when it can be done. Whether the device has workgroup memory that

@@ -1,5 +1,5 @@
-// HostTensor: a small tensor whose elements the host knows while it makes a program: shapes, axes, indices and what is
-// computed of them. Integers (and bool) are held as int64, floats as double.
+// HostTensor: a small tensor with elements that the host knows while it makes a program: shapes, axes, indices and
+// values computed from them. Integers (and bool) are held as int64, floats as double.
 //
 //     const HostTensor& shape = recording.RequireHost(1);
 //     for (int64_t dim : shape.ints) …
@@ -28,8 +28,8 @@ struct HostTensor {
   int64_t Count() const { return dims.Count(); }
 };
 
-// Of row-major bytes at any address, and back: `bytes` gets exactly the tensor's size. Types are numbers and bool;
-// INVALID_ARGUMENT for others. What doesn't fit its type is cut as a cast in C would.
+// Convert between a HostTensor and row-major bytes at any address; `bytes` gets exactly the tensor's size. Types are
+// numbers and bool; others throw INVALID_ARGUMENT. A value that doesn't fit its type is cut as a cast in C would.
 HostTensor ReadHostTensor(EpElementType type, const kit::Dims& dims, const void* data);
 std::vector<std::byte> BytesOf(const HostTensor& tensor);
 bool IsHostType(EpElementType type);

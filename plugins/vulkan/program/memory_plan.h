@@ -20,7 +20,7 @@ struct MemoryPlan {
 // At what multiples tensors and literals begin: no device asks for more of a binding.
 inline constexpr uint64_t kTensorAlignment = 256;
 
-// The tensor whose memory this one is: itself, or what same_as leads to.
+// The tensor that owns the memory of `tensor`: itself, or the end of its same_as chain.
 int32_t RootOf(const Program& program, int32_t tensor);
 // Tensors of the arena that outputs of the partition are, and nothing else, get the place kOutput: they are made where
 // the run wants them. Other outputs (an input as it is, the second of two that are one tensor) are to be copied.

@@ -19,7 +19,7 @@ namespace epiphyte::vulkan {
 
 using kit::Dims;
 
-// Where the bytes of a tensor are.
+// Location of a tensor's bytes.
 enum class Place : uint8_t {
   kArena,     // memory of the program, shared with tensors that are needed at other times
   kInput,     // input `index` of the partition
@@ -35,7 +35,7 @@ struct DeviceTensor {
   uint64_t bytes = 0;
   Place place = Place::kArena;
   uint64_t index = 0;
-  int32_t same_as = -1;  // another tensor whose memory this one is, with other dimensions (Reshape); -1: its own
+  int32_t same_as = -1;  // tensor that owns the memory of this one (Reshape: other dimensions); -1: its own
 };
 
 struct Binding {

@@ -14,9 +14,10 @@
 
 namespace epiphyte::vulkan {
 
-// Which matrices are left and which are right operands is seen by their sizes: what the columns of a left one are
-// counted by, the rows of a right one are. So a shader has a constant of its own for each of the three sizes, be their
-// values the same. Throws std::runtime_error for a module where that does not tell, and for what is no module.
+// Sizes tell which matrices are left and which are right operands: the constant for the columns of a left operand is
+// the one for the rows of a right operand. So a shader must have a constant of its own for each of the three sizes,
+// even if their values are equal. Throws std::runtime_error for a module in which the sizes do not tell, and for
+// invalid modules.
 std::vector<uint32_t> ToKhrMatrices(std::span<const uint32_t> module);
 
 }  // namespace epiphyte::vulkan

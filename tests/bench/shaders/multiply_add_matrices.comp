@@ -19,7 +19,7 @@ layout(std430, binding = 1) writeonly buffer Y { float y[]; };
 #define SUM_MATRIX fcoopmatNV<32, gl_ScopeSubgroup, kM, kN>
 
 void main() {
-  // Of the workgroup, so that no compiler knows the result.
+  // The factor depends on the workgroup, so that no compiler knows the result.
   const float16_t factor = float16_t(float(gl_WorkGroupID.x % 7u) * 0.03125);
   LEFT_MATRIX left[4];
   RIGHT_MATRIX right[4];

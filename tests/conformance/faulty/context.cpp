@@ -1,4 +1,4 @@
-// Its contexts.
+// Contexts of the faulty plugin.
 #include <thread>
 
 #include "tests/conformance/faulty/faulty.h"

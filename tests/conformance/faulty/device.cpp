@@ -1,4 +1,5 @@
-// Its device: memory behind descriptors, and streams whose work is done when somebody waits for it.
+// The device of the faulty plugin: memory behind descriptors, and streams that do their work when a caller waits for
+// it.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -30,7 +31,7 @@ struct EpStream {
     uint64_t point = 0;  // reached behind it
   };
   std::deque<Item> items;
-  std::recursive_mutex turn;  // whose holder does the work
+  std::recursive_mutex turn;  // the thread that holds it does the work
   uint64_t last_point = 0;
   uint64_t reached = 0;
   std::atomic<bool> draining{false};

@@ -1,5 +1,6 @@
-// The device of the plugin that breaks one rule, and its kernels. It has one only where EPIPHYTE_FAULT is about it:
-// rules from 1201 on, "device", or "device_adopts", whose outputs are in buffers that the kernels bring.
+// The device of the plugin that breaks one rule, and the kernels on it. The plugin has a device only if EPIPHYTE_FAULT
+// names a rule from 1201 on, "device" or "device_adopts". With "device_adopts" kernels bring the buffers of their
+// outputs.
 #pragma once
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 
 namespace {
 
-// Where a tensor is, for work that is done when its view is gone.
+// Location of a tensor, for work that runs after its view has been destroyed.
 struct Where {
   explicit Where(const EpTensorView& view)
       : buffer(view.buffer), offset(view.offset), data(static_cast<std::byte*>(const_cast<void*>(view.data))) {}

@@ -1,4 +1,4 @@
-// What it does with ep.onnx, ep.profile, ep.schema and ep.explain for their faults, and for the names in IsAbout.
+// Faults of the faulty plugin in ep.onnx, ep.profile, ep.schema and ep.explain, and the names in IsAbout.
 #include <stdexcept>
 #include <thread>
 

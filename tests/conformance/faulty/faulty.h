@@ -35,7 +35,7 @@ inline bool IsOnDevice() {
   return wanted.starts_with("12") || wanted.starts_with("device");
 }
 
-// What a kernel computes.
+// Operators that a kernel computes.
 enum : uint32_t { kRelu = 1, kAddConstant = 2 };
 struct Program {
   uint32_t operation = kRelu;

@@ -1,4 +1,4 @@
-// What it claims, and how it compiles.
+// Claims and compilation of the faulty plugin.
 #include <thread>
 
 #include "tests/conformance/faulty/faulty.h"

@@ -1,4 +1,4 @@
-// Its descriptor, devices and providers.
+// Descriptor, devices and providers of the faulty plugin.
 #include <cstdio>
 
 #include "epiphyte/ep_entry.h"

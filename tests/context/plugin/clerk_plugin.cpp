@@ -1,19 +1,19 @@
-// Clerks: two plugins from one source, `notary` and `scribe`, which differ in their names alone. They run elementwise
-// float operators and do everything with contexts that a vendor may do, so that tests need not depend on a bundled
+// Clerks: two plugins from one source, `notary` and `scribe`, which differ only in their names. They run elementwise
+// float operators and do everything with contexts that a vendor may do. Tests therefore need not depend on a bundled
 // provider.
 //
-// Options (all may be left out):
+// Options (each may be absent):
 //   claim=Add,Neg            operators to claim, of those in program.h; default: all; empty: none
-//   together=Mul,Add         each Mul whose result is the first input of an Add is claimed with that as a group
+//   together=Mul,Add         a Mul and the Add that reads it as first input are claimed as one group
 //   domain=D                 the domain of the operators; default: ONNX's own
 //   payloads=per_partition   a payload for each partition, each node a primary; default: one, with secondaries
-//   source=NotaryV1          the source to write, of the plugin's two
+//   source=NotaryV1          the source to write, one of the plugin's two
 //   notes=…, max_size=N      attributes of the nodes
-//   pretend=VERDICT          what CheckContext says about the contexts written now: prefer, unsupported, foreign
-//   attribute=NAME=VALUE     a further attribute of each node; what a loaded node has goes to the ledger
-//   judge=unsupported        CheckContext says so of every context in a session with this option
+//   pretend=VERDICT          the answer of CheckContext about contexts written now: prefer, unsupported, foreign
+//   attribute=NAME=VALUE     a further attribute of each node; further attributes of loaded nodes go to the ledger
+//   judge=unsupported        CheckContext answers so for every context in a session with this option
 //   fail=CALL                compile, save or load ends with EP_FAIL
-//   truncate=FILE            Compile and LoadContext cut that file off before they look at anything
+//   truncate=FILE            Compile and LoadContext truncate that file before they look at anything
 //   reread=1                 kernels from a context read their payload again in each run, on a thread of their own
 //   ledger=FILE              a line for each event is appended there: "compile NAME", "write N graphs M tensors",
 //                            "parse N graphs M tensors", "hand over N graphs M tensors", "attribute NAME=VALUE"
@@ -47,7 +47,7 @@ constexpr const char* kMagic = CLERK_SOURCE;
 // Set by the query, which the host calls first.
 const EpHostInfo* host = nullptr;
 
-// What providers of one share group have in common.
+// State that the providers of one share group have in common.
 struct Workspace {
   std::mutex mutex;
   Package building;
@@ -64,9 +64,9 @@ class Clerk {
  public:
   explicit Clerk(const EpProviderConfig& config) {
     for (uint32_t i = 0; i < config.option_count; ++i) options_[config.options[i].key] = config.options[i].value;
-    static const std::set<std::string> kKnown = {"claim", "together", "domain", "payloads", "source", "notes",
-                                                 "max_size", "pretend", "fail", "truncate", "reread", "ledger",
-                                                 "attribute", "judge"};
+    static const std::set<std::string> kKnown = {"claim",  "together", "domain",    "payloads", "source",
+                                                 "notes",  "max_size", "pretend",   "fail",     "truncate",
+                                                 "reread", "ledger",   "attribute", "judge"};
     for (const auto& [key, value] : options_) {
       if (!kKnown.contains(key)) throw kit::Error(EP_STATUS_INVALID_ARGUMENT, "option '" + key + "' is unknown");
     }
@@ -198,7 +198,7 @@ class Clerk {
     const bool is_ours = std::find(kOperators.begin(), kOperators.end(), node.op_type()) != kOperators.end();
     const std::string domain = Option("domain", "");
     if (node.domain() != domain || !is_ours) return false;
-    // Nobody but this plugin knows what an operator of its own domain makes.
+    // Only this plugin knows the output types of operators of its own domain.
     const auto fits = [&](const kit::ValueView& value) {
       return value.element_type() == EP_TYPE_FLOAT || (!domain.empty() && value.element_type() == EP_TYPE_UNDEFINED);
     };
@@ -208,7 +208,7 @@ class Clerk {
     return fits(node.output(0));
   }
 
-  // The nodes of option `together` of which `last` is the last one; empty if it is none.
+  // The group of option `together` that ends with `last`; empty if `last` ends none.
   std::vector<const EpNode*> GroupEndingIn(const kit::NodeView& last,
                                            const std::map<const EpNode*, kit::NodeView>& nodes) const {
     std::vector<const EpNode*> group(together_.size());

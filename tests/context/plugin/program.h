@@ -46,7 +46,7 @@ struct Package {
 
   // "" is the only one.
   const Program* Find(std::string_view name) const;
-  // Index of an equal tensor, which is added if there is none.
+  // Index of an equal tensor. Adds the tensor if there is none.
   uint32_t Intern(Tensor tensor);
 };
 

@@ -29,7 +29,7 @@ struct Level {
   dnnl::cpu_isa isa;
 };
 
-// From the baseline up; none on other architectures than x86-64.
+// Levels from the baseline up; empty on architectures other than x86-64.
 std::span<const Level> AllLevels();
 // Null when there is none of that name.
 const Level* FindLevel(std::string_view name);

@@ -26,8 +26,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Sums of floats are cut differently at each level. Of 16 bits the values between nodes are rounded, too, and where a
-// sum lies beside a border between two numbers of 8 bits, it falls to either side.
+// Sums of floats are split differently at each level. With 16-bit types the values between nodes are rounded, too. A
+// sum near the border between two 8-bit numbers may fall to either side.
 constexpr double kFloat = 5e-6;
 constexpr double kFloat16 = 2e-3;
 constexpr double kBfloat16 = 2e-2;

@@ -28,7 +28,7 @@ std::span<const LevelModel> LevelModels();
 // The folder that holds them, where those are made that aren't there: the build tree's, or `own`.
 std::filesystem::path MakeModels(const std::filesystem::path& own);
 
-// "" or what is wrong. Two runs, which must give the same bits.
+// Returns an error message, or "" on success. Runs the model twice; both runs must give the same bits.
 std::string WriteOutputs(const LevelModel& model, core::Environment& environment, const std::filesystem::path& models,
                          const std::filesystem::path& outputs);
 double Distance(const LevelModel& model, const std::filesystem::path& outputs, const std::filesystem::path& baseline);

@@ -1,11 +1,11 @@
-// The plugin gives the same answers at every level of instructions: each operator's random cases match the plain
-// reference, within the bounds that these have, and the outputs of models those of the baseline. Operators that are
-// joined keep NaN, infinities and zeros as they do one by one.
+// The plugin gives the same answers at every instruction level. The random cases of each operator match the plain
+// reference within its bounds. The outputs of models match those of the baseline level. Fused operators keep NaN,
+// infinities and zeros as the separate operators do.
 //
 //   cpu_levels --cases 200                          so many of each operator instead of 10
 //   cpu_levels --level avx2 --cases 1 --first 17    at one level, in this process
 //   cpu_levels --level avx2 --outputs DIR --models DIR
-//   cpu_levels --level avx2 --forms all             special numbers through what is joined
+//   cpu_levels --level avx2 --forms all             special numbers through fused operators
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -48,7 +48,7 @@ uint64_t NumberOption(std::string_view name, uint64_t otherwise) {
 
 // --- one level, in this process
 
-// The plugin whose objects this program holds, and whose level can be forced.
+// Environment with the plugin that is linked into this program, so that its level can be forced.
 std::unique_ptr<core::Environment> OwnPlugin() {
   auto environment = BuildTreeEnvironment();
   environment->catalog().Register(EpPluginQuery, 1000);
@@ -148,7 +148,7 @@ TEST_P(OperatorsAtLevel, KeepSpecialNumbersWhereTheyAreJoined) {
 
 class ModelsAtLevel : public testing::TestWithParam<Level> {
  protected:
-  // What the baseline gives, computed once.
+  // Outputs at the baseline level, computed once.
   struct Baseline {
     TempDir dir;
     fs::path models = MakeModels(dir / "models");

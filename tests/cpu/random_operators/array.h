@@ -1,10 +1,10 @@
-// Array: a tensor as the references see it: every element a Number, whatever its type is.
+// Array: a tensor for the reference implementations. Every element is a Number, whatever the element type.
 //
 //   Array x(DataType::kFloat16, {2, 3});
 //   x[4] = Round(DataType::kFloat16, 0.1L);
 //   std::string bytes = Encode(x);
 //
-// What stands here is written from the definitions of the formats, apart from what the product converts with.
+// The conversions here are written from the definitions of the formats, independently of the product's conversions.
 #pragma once
 
 #include <cstdint>
@@ -55,12 +55,12 @@ bool IsUnsigned(DataType type);  // of integers
 // The least and the largest finite number.
 Number Lowest(DataType type);
 Number Highest(DataType type);
-// From 1 to the next number, and the smallest above 0; of a float type.
+// Step from 1 to the next number, and the smallest number above 0, of a float type.
 Number Epsilon(DataType type);
 Number Smallest(DataType type);
 
-// The nearest element, to even; past the largest: infinity where there is one, else NaN. What is in range already, for
-// types that are no floats.
+// The nearest element, with ties to even. Past the largest element: infinity if the type has one, else NaN. For
+// integer types the value must be in range already.
 Number Round(DataType type, Number value);
 // The low bits of an integer, as an integer of the type.
 Number Wrap(DataType type, __int128 value);

@@ -61,7 +61,8 @@ void Attention(Random& random, Case& c) {
   if (random.Chance(30)) c.Set("softcap", static_cast<float>(cap = 2));
   const bool causal = random.Chance(30);
   if (causal) c.Set("is_causal", 1);
-  // What the fourth output shows: products, capped, with what is added to them, as probabilities; -1: it is left out.
+  // Content of the fourth output: scaled products, capped products, products with the mask added, or probabilities;
+  // -1: no fourth output.
   const int64_t shown = random.Chance(40) ? random.Int(0, 3) : -1;
   if (shown > 0 || (shown == 0 && random.Chance(50))) c.Set("qk_matmul_output_mode", shown);
 

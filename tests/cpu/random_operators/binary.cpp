@@ -11,7 +11,7 @@ struct Pair {
   Array a, b;
 };
 
-// Two arrays whose shapes fit.
+// Two arrays with shapes that broadcast.
 Pair TwoOf(Random& random, DataType type, Draw draw) {
   const Dims dims = random.Shape(0, 5);
   Array a = random.Values(type, PartOf(random, dims), draw);
@@ -27,7 +27,7 @@ Array Combine(const Array& a, const Array& b, DataType type, const F& function) 
   return y;
 }
 
-// One rounding from the exact result; the reference's own makes a second one of doubles.
+// Bound of one rounding from the exact result. For double, the reference itself adds a second rounding.
 Bound Exact(DataType type) { return {.ulps = type == DataType::kDouble ? Number{1} : 0}; }
 
 struct Sum {

@@ -1,4 +1,4 @@
-// What the references of several families need: functions of elements, and shapes that are made to fit.
+// Helpers that the references of several families share: functions of elements, and shapes that broadcast.
 #pragma once
 
 #include <algorithm>

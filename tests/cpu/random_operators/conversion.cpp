@@ -1,4 +1,4 @@
-// From one element type to another.
+// Conversions from one element type to another.
 #include <bit>
 #include <cmath>
 #include <utility>
@@ -24,8 +24,8 @@ DataType CastType(Random& random) {
 
 bool HasInfinity(DataType type) { return std::isinf(Round(type, HUGE_VALL)); }
 
-// The specification's tables for float 8: what is out of range becomes the largest number when saturating, else the
-// infinity, or NaN where there is none. An infinity is out of range too.
+// The specification's tables for float 8. With saturation a value out of range becomes the largest number. Without it,
+// it becomes infinity, or NaN if the type has no infinity. An infinity is out of range too.
 Number ToFloat8(Number value, DataType to, bool saturate) {
   if (std::isnan(value)) return value;
   const Number highest = Highest(to);
@@ -43,14 +43,15 @@ Number Converted(Number value, DataType from, DataType to, bool saturate) {
   return Wrap(to, static_cast<__int128>(value));
 }
 
-// Of floats that go to integers: what is in range once the fraction is cut off; all else is undefined.
+// For casts of floats to integers: values that are in range once the fraction is cut off. All other values give
+// undefined results.
 Array Castable(Random& random, DataType from, DataType to, const Dims& dims) {
   Array x = random.Values(from, dims, Draw::kAll);
   const bool narrow = core::DataTypeBits(to) < 8;
   // Integers wrap, but what those of less than a byte do isn't said.
   if (IsFloat(to) || to == DataType::kBool || (!IsFloat(from) && !narrow)) return x;
   for (Number& value : x.values) {
-    // What becomes of a fraction has changed between versions for the types of less than a byte.
+    // The treatment of fractions has changed between versions for the types of less than a byte.
     if (narrow) value = std::trunc(value);
     const Number whole = std::trunc(value);
     if (!(whole >= Lowest(to) && whole <= Highest(to))) value = static_cast<Number>(random.Int(0, 3));

@@ -128,7 +128,7 @@ Case MakeHostileCase(const OperatorCases& cases, uint64_t number) {
   Case c = MakeCase(cases, cases.make, number);
   Random random(~number);
   for (int64_t changes = random.Pick({1, 1, 1, 2, 3}); changes > 0; --changes) Change(random, &c);
-  // What comes out, if anything, isn't known.
+  // The outputs, if there are any, are unknown.
   for (Case::Out& output : c.outputs)
     if (output.array) output.array = Array(DataType::kUndefined, {0});
   return c;

@@ -1,4 +1,4 @@
-// What samples images between their pixels.
+// Operators that sample images between pixels.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -62,7 +62,7 @@ Number Origin(const ResizeRules& rules, const ResizedAxis& axis, int64_t place) 
   const auto at = static_cast<Number>(place);
   const auto in = static_cast<Number>(axis.in);
   const auto out = static_cast<Number>(axis.out);
-  // What the scale makes of the length, before it is cut off to whole pixels.
+  // Scaled length, before it is cut off to whole pixels.
   const Number length = axis.by_size ? out : axis.scale * in;
   if (rules.coordinates == "asymmetric") return at / axis.scale;
   if (rules.coordinates == "align_corners") return axis.out == 1 ? 0 : at * (in - 1) / (length - 1);

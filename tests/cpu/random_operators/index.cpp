@@ -1,4 +1,4 @@
-// What moves elements by indices that are data.
+// Operators that move elements by indices given as data.
 #include <algorithm>
 #include <cmath>
 
@@ -12,14 +12,14 @@ Array AnyArray(Random& random, const Dims& dims) { return random.Values(random.A
 
 DataType IndexType(Random& random) { return random.Pick({DataType::kInt64, DataType::kInt32}); }
 
-// Of an axis of `size`, counted from either end.
+// Indices into an axis of `size`, counted from either end.
 Array Indices(Random& random, DataType type, const Dims& dims, int64_t size) {
   const int64_t least = random.Chance(50) ? 0 : -size;
   return random.Integers(type, dims, least, size - 1);
 }
 int64_t Place(Number index, int64_t size) { return static_cast<int64_t>(index < 0 ? index + static_cast<Number>(size) : index); }
 
-// One index that isn't one.
+// Replaces one index by an invalid one.
 void Spoil(Random& random, Array* indices, int64_t size) {
   const int64_t limit = indices->type == DataType::kInt32 ? INT32_MAX : INT64_MAX;
   (*indices)[random.Int(0, indices->count() - 1)] =
@@ -182,7 +182,7 @@ void ScatterElementsCase(Random& random, Case& c, bool reduces, bool bad) {
   if (reduce.name == "none") dims[static_cast<size_t>(axis)] = random.Int(1, size);
   Array indices = random.Integers(IndexType(random), dims, 0, size - 1);
   if (reduce.name == "none") {
-    // Which of two updates of one element wins is nobody's promise: each row's indices differ.
+    // The specification does not say which of two updates of one element wins. So the indices of each row differ.
     std::vector<int64_t> places;
     for (int64_t i = 0; i < size; ++i) places.push_back(i);
     random.Shuffle(&places);

@@ -222,7 +222,7 @@ void Groups(Random& random, Case& c, bool instance) {
   const int64_t plane = CountOf(Dims(dims.begin() + 2, dims.end()));
   const int64_t group = dims[1] / groups * plane;
   Array y(type, dims);
-  // Groups are of up to 70,000 values, whose sums gather roundings.
+  // Groups have up to 70,000 values, and their sums accumulate rounding errors.
   Bound bound{.ulps = Steps(type, 16 + std::sqrt(static_cast<Number>(group)) / 16),
               .sizes = std::vector<Number>(y.values.size())};
   for (int64_t start = 0; start < x.count(); start += group) {
@@ -259,7 +259,7 @@ void MeanVarianceNormalization(Random& random, Case& c) {
   Bound bound{.ulps = Steps(type, 16), .sizes = std::vector<Number>(y.values.size())};
   for (const std::vector<int64_t>& row : RowsOf(x.dims, along)) {
     const Moments m = MomentsOf(x, row);
-    // Of equal numbers only rounding is left, by whatever it is divided.
+    // For equal numbers only rounding error is left, whatever the divisor.
     const bool flat = m.variance < 1e-6L;
     for (int64_t i : row) {
       const Scaled scaled = Scale(x[i], m, 1 / (std::sqrt(m.variance) + 1e-9L), 1, 0);

@@ -61,8 +61,8 @@ struct Case {
       attributes[name] = AttributeValue(std::move(value));
     }
   }
-  // Refused, by a message that names the node and its operator, and holds `told`: of which input, and what is wrong.
-  // Outputs then say nothing but their types.
+  // The case must be refused. The message names the node and its operator, and contains `told`: which input, and the
+  // error. Outputs then hold only their types.
   void MustFail(std::string told = {}) {
     fails = true;
     refusal = std::move(told);
@@ -88,7 +88,7 @@ struct OperatorCases {
   Generator make_bad = nullptr;
 };
 
-// By family.
+// Cases by family of operators.
 std::vector<OperatorCases> UnaryOperators();
 std::vector<OperatorCases> BinaryOperators();
 std::vector<OperatorCases> ConversionOperators();

@@ -9,7 +9,8 @@
 namespace epiphyte::test::random_operators {
 namespace {
 
-// Steps that a sum of `terms` products may be off, at the size of what is summed. 16-bit types are summed in floats.
+// Error bound of a sum of `terms` products, in steps at the magnitude of the summands. 16-bit types are summed in
+// float.
 Bound OfProducts(DataType type, int64_t terms, std::vector<Number> sizes) {
   if (!IsFloat(type)) return {};
   if (type == DataType::kFloat16 || type == DataType::kBfloat16) return {.ulps = 2, .sizes = std::move(sizes)};

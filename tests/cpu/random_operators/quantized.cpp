@@ -21,13 +21,13 @@ Number Saturated(DataType type, Number value) {
   return std::clamp(std::nearbyint(value), Lowest(type), Highest(type));
 }
 
-// One scale, one for each index of an axis, or one for each block along the axis.
+// Granularity of scales: one scale, one for each index of an axis, or one for each block along the axis.
 struct Grain {
   int64_t axis = -1;  // -1: one for all
   int64_t block = 0;  // 0: none
   Dims dims;          // of the scales
 
-  // Where the scale of an element is.
+  // Position of an element's scale.
   int64_t PlaceOf(const Dims& index) const {
     if (axis < 0) return 0;
     if (block == 0) return index[static_cast<size_t>(axis)];
@@ -114,7 +114,7 @@ void DequantizeLinear(Random& random, Case& c) {
 void DynamicQuantizeLinear(Random& random, Case& c) {
   c.opset = 13;
   Array x = random.Values(DataType::kFloat, random.ShapeWithoutZero(0, 4), Draw::kPlain);
-  // What becomes of nothing but zeros isn't said.
+  // The result for all zeros is unspecified.
   if (std::all_of(x.values.begin(), x.values.end(), [](Number value) { return value == 0; })) x[0] = 1;
   c.Input(x);
   Number least = 0;
@@ -123,7 +123,7 @@ void DynamicQuantizeLinear(Random& random, Case& c) {
     least = std::min(least, value);
     most = std::max(most, value);
   }
-  // As the specification's function computes it, in floats.
+  // Computed in float, like the specification's function.
   const Number scale = Round(DataType::kFloat, Round(DataType::kFloat, most - least) / 255);
   const Number zero = Saturated(DataType::kUint8, Round(DataType::kFloat, -least / scale));
   Array y(DataType::kUint8, x.dims);

@@ -47,7 +47,7 @@ Dims Random::ShapeOf(int64_t least_rank, int64_t most_rank, int64_t most, bool z
     dim = zeros ? Size(left) : SizeButNotZero(left);
     left /= std::max<int64_t>(dim, 1);
   }
-  // What is left over goes to one axis when a large shape is wanted.
+  // The remaining factor goes to one axis when a large shape is wanted.
   if (!dims.empty() && left > 1 && Chance(8)) {
     int64_t& dim = dims[static_cast<size_t>(Int(0, static_cast<int64_t>(dims.size()) - 1))];
     dim *= Int(1, left);

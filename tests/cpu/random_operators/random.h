@@ -9,7 +9,7 @@
 
 namespace epiphyte::test::random_operators {
 
-// What elements are drawn from.
+// Distribution of random elements.
 enum class Draw {
   kPlain,     // within ±8, or 0 to 16 without a sign: what sums and products of many stay exact or near enough for
   kUnit,      // floats in ±1, for long chains of products; integers as kPlain
@@ -22,8 +22,8 @@ enum class Draw {
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
-  // So many percent of the floats that Values draws from kPlain, kUnit and kAll are NaN, an infinity, a zero of either
-  // sign or subnormal.
+  // `special_percent`: percentage of NaN, infinities, zeros of either sign and subnormal numbers among the floats that
+  // Values draws from kPlain, kUnit and kAll.
   Random(uint64_t seed, int special_percent) : state_(seed), special_percent_(special_percent) {}
 
   uint64_t Bits();
@@ -63,7 +63,7 @@ class Random {
   DataType FloatType();
   DataType IntegerType();
   DataType NumberType();
-  // Whatever can be moved about.
+  // Any type of elements that can be moved.
   DataType AnyType();
 
  private:

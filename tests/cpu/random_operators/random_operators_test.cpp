@@ -65,7 +65,7 @@ std::string NameOf(const testing::TestParamInfo<OperatorCases>& info) {
 TEST_P(RandomOperators, MatchReference) { Try(GetParam().make); }
 INSTANTIATE_TEST_SUITE_P(, RandomOperators, testing::ValuesIn(AllOperators()), NameOf);
 
-// Operators whose result for a NaN or an infinity among others depends on how the formula is written, and why.
+// Operators with results for NaN or infinity that depend on how the formula is written, and the reason for each.
 struct Uncovered {
   std::string_view op_type;
   std::string_view why;

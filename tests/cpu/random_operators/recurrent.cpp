@@ -38,7 +38,7 @@ struct Network {
 
   Number Clipped(Number value) const { return std::clamp(value, -clip, clip); }
 
-  // What gate g of unit u gets from x and, where `state` isn't null, from the state.
+  // Contribution of x to gate g of unit u and, if `state` isn't null, of the state.
   Number FromInput(int64_t d, int64_t g, int64_t u, int64_t step, int64_t n) const {
     const int64_t gates = GatesOf(cell);
     Number sum = b[(d * 2 * gates + g) * hidden + u];

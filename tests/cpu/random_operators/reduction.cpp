@@ -40,7 +40,7 @@ Dims Without(const Dims& dims, const std::vector<bool>& left_out) {
 
 struct Reduction {
   Number (*function)(const std::vector<Number>& x);
-  // What the result's error is relative to: what was summed, by its size.
+  // Magnitude that the result's error is relative to: the magnitudes of the summands.
   Number (*size)(const std::vector<Number>& x);
   bool of_empty = true;  // is defined for no elements
 };
@@ -72,7 +72,7 @@ Number SizeOfLog(const std::vector<Number>& x) {
   return std::max<Number>(1, SizeOf(x) / std::max<Number>(std::fabs(SumOf(x)), 1e-30L));
 }
 Number LogSumExpOf(const std::vector<Number>& x) {
-  // Of the largest number alone it is that number, not one beside it.
+  // For the largest number alone the result is exactly that number.
   const Number largest = *std::max_element(x.begin(), x.end());
   Number sum = 0;
   for (Number v : x) sum += std::exp(v - largest);
@@ -84,7 +84,7 @@ Number SizeOfLogExp(const std::vector<Number>& x) {
   return largest;
 }
 
-// How the axes are told: the attribute of old, or an input, or not at all.
+// Form in which the axes are given: as an attribute (older versions), as an input, or not at all.
 struct Axes {
   std::vector<bool> reduced;
   bool keep = true;
@@ -261,7 +261,7 @@ void CumProd(Random& random, Case& c) {
   const DataType type = random.Chance(70) ? random.FloatType() : random.Pick({DataType::kInt32, DataType::kInt64});
   Array x = random.Values(type, random.Shape(1, 5), Draw::kPlain);
   if (IsFloat(type)) {
-    // So near to 1 that no product leaves the range of float16.
+    // The elements are so near to 1 that no product leaves the range of float16.
     for (Number& value : x.values) value = Round(type, 1 + std::fmod(value, 1) / 4);
   }
   const int64_t axis = random.Int(0, x.rank() - 1);
@@ -318,7 +318,7 @@ void TopK(Random& random, Case& c) {
       at[static_cast<size_t>(axis)] = j;
       row.push_back(x.At(at));
     }
-    // Of equal ones the first comes first.
+    // Equal elements keep their order.
     std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
       const Number left = row[static_cast<size_t>(a)];
       const Number right = row[static_cast<size_t>(b)];

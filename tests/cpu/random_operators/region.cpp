@@ -1,4 +1,4 @@
-// Regions of images, and windows whose taps are moved by data.
+// Operators on regions of images, and convolutions with sampling points that are moved by data.
 #include <algorithm>
 #include <cmath>
 

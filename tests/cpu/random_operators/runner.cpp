@@ -63,7 +63,7 @@ void FillAttribute(const std::string& name, const AttributeValue& value, onnx::A
   }
 }
 
-// How much of an input's shape the model tells.
+// Part of an input's shape that the model declares.
 enum class Told { kAll, kRank, kNothing };
 
 void FillType(const Array& array, Told told, const std::string& name, onnx::ValueInfoProto* info) {
@@ -194,7 +194,7 @@ bool IsNear(Number expected, Number found, DataType type, Number ulps, Number si
   if (expected == found) return !signs || std::signbit(expected) == std::signbit(found);
   if (!IsFloat(type)) return std::fabs(expected - found) <= ulps;
   if (ulps == 0) return false;
-  // Where one overflows, the other may be the largest number.
+  // When one of the two overflows, the other may be the largest number.
   const Number most = Highest(type);
   const Number expected_finite = std::clamp(expected, -most, most);
   const Number found_finite = std::clamp(found, -most, most);
@@ -211,7 +211,7 @@ uint64_t HashOf(std::string_view text) {
 // The last opset in which the operator has the form and the meaning that it has in this one.
 int64_t LastOpsetAlike(const OperatorCases& op, int64_t opset) {
   constexpr int64_t kNewest = 25;
-  // Where the meaning changes and the form doesn't, or where there is no such operator any more.
+  // Versions in which an operator's meaning changes and its form doesn't, or in which the operator is removed.
   constexpr std::pair<std::string_view, int64_t> kChanges[] = {
       {"Hardmax", 13}, {"LogSoftmax", 13}, {"Scatter", 11}, {"Softmax", 13}, {"Upsample", 10}};
   if (!op.domain.empty()) return opset;

@@ -1,4 +1,4 @@
-// What changes shapes, and moves elements by rules of their places.
+// Operators that change shapes, and operators that move elements by rules of position.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -13,12 +13,12 @@ namespace {
 constexpr bool kSigns = true;
 Bound Moved() { return {.signs = kSigns}; }
 
-// For operators that have no version with it.
+// Replaces bfloat16 for operators that have no version with it.
 DataType NotBfloat16(DataType type) { return type == DataType::kBfloat16 ? DataType::kFloat16 : type; }
 
 Array AnyArray(Random& random, const Dims& dims) { return random.Values(random.AnyType(), dims, Draw::kAll); }
 
-// An array of the shape whose element at an index is that of x at from(index).
+// An array of shape `dims`. The element at each index is the element of x at from(index).
 template <typename F>
 Array Rearranged(const Array& x, const Dims& dims, const F& from) {
   Array y(x.type, dims);
@@ -312,7 +312,7 @@ void Space(Random& random, Case& c) {
   if (kToSpace && !crd && random.Chance(50)) c.Set("mode", "DCR");
   const Dims deep = {n, channels * block * block, height, width};
   const Dims wide = {n, channels, height * block, width * block};
-  // Where an element of the wide one is in the deep one.
+  // Position in the deep array of an element of the wide one.
   const auto depth_of = [&](const Dims& index) {
     const int64_t place = index[2] % block * block + index[3] % block;
     const int64_t channel = crd ? index[1] * block * block + place : place * channels + index[1];

@@ -35,7 +35,7 @@ Bound OfTransform(const Array& y, int64_t n, Number each) {
           .sizes = std::vector<Number>(y.values.size(), std::max<Number>(1, each * static_cast<Number>(n)))};
 }
 
-// From one half of a spectrum back to the real signal that it is of.
+// Transforms one half of a spectrum back to its real signal.
 void InverseOfHalf(Random& random, Case& c) {
   c.opset = random.Pick({17, 20});
   const DataType type = random.Pick({DataType::kFloat, DataType::kFloat, DataType::kDouble});

@@ -34,7 +34,7 @@ void OfFloats(Random& random, Case& c) {
   c.Output(Map(x, function), Within(x.type, kSteps));
 }
 
-// The same of arguments in ±1, where a random number of the whole range is seldom.
+// Cases with arguments in ±1, because a random number of the whole range is seldom there.
 template <Function function, int kSteps>
 void OfUnitFloats(Random& random, Case& c) {
   const Array x =

@@ -1,4 +1,4 @@
-// What moves a window over an image: convolutions and pools.
+// Operators that move a window over an image: convolutions and pools.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,7 +11,7 @@
 namespace epiphyte::test::random_operators {
 namespace {
 
-// As in product.cpp: steps of a sum of products.
+// Bound in steps of a sum of products, as in product.cpp.
 Bound OfTerms(DataType type, Number terms, std::vector<Number> sizes) {
   if (type == DataType::kFloat16 || type == DataType::kBfloat16) return {.ulps = 2, .sizes = std::move(sizes)};
   return {.ulps = 4 + std::sqrt(terms), .sizes = std::move(sizes)};

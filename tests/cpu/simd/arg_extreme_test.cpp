@@ -1,4 +1,4 @@
-// Where extremes are, with equal ones and NaN.
+// Positions of extremes, with equal elements and NaN.
 #include "plugins/cpu/simd/arg_extreme.h"
 
 #include "tests/cpu/simd/simd_testing.h"
@@ -6,7 +6,7 @@
 namespace epiphyte::cpu::simd {
 namespace {
 
-// As numpy finds it, one element after the other.
+// numpy's definition, one element after the other.
 template <typename T>
 int64_t PlainArg(const T* x, int64_t n, int64_t stride, Extreme which) {
   int64_t best = 0;

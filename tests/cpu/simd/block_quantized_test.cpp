@@ -67,7 +67,7 @@ struct Weights {
   std::vector<kit::Float16> half_scales_;
 };
 
-// What rows of the left side give, and how large the products are that are summed.
+// Expected results for rows of the left side, and the magnitude of the products that are summed.
 void ExpectProducts(const Weights& w, int64_t panel, const std::vector<double>& a, int64_t rows, const float* found,
                     double unit) {
   const int64_t k = w.packed.rows();
@@ -130,7 +130,7 @@ struct ByteLeft {
       QuantizeBlocks(a.data() + r * w.rows(), w.blocks, w.block, digits, bytes.data() + r * left.stride,
                      scales.data() + r * w.blocks, sums.data() + r * w.blocks);
   }
-  // Of an element, in units of its block's scale.
+  // Value of an element, in units of the scale of its block.
   double Number(int64_t row, int64_t i, int64_t rows_of_w) const {
     double number = 0;
     for (int digit = 0; digit < left.digits; ++digit)

@@ -100,7 +100,7 @@ void ExpectEveryShape() {
     for (int64_t n : {1, 15, 16, 17, 33, 63, 64, 65, 130}) ExpectSums(m, n, 37);
     for (int64_t k : {0, 1, 2, 3, 4, 5, 64}) ExpectSums(m, 70, k);
   }
-  // Tiles of 16 rows, 16 columns and 64 steps, and what is left of each.
+  // Tiles of 16 rows, 16 columns and 64 steps, and the remainder of each.
   for (int64_t m : {15, 16, 17, 31, 32, 33, 47, 65}) {
     for (int64_t n : {16, 31, 32, 33, 49, 96, 130}) ExpectSums(m, n, 70);
     for (int64_t k : {3, 63, 64, 65, 128, 200}) ExpectSums(m, 70, k);
@@ -108,7 +108,7 @@ void ExpectEveryShape() {
 }
 
 TEST_P(ByteProducts, AreExactForEveryShape) { ExpectEveryShape(); }
-// What is fetched ahead may end before the panels of a thread do, and there may be nothing to fetch.
+// Prefetched data may end before the panels of a thread do, and there may be nothing to prefetch.
 TEST_P(ByteProducts, AreTheSameWithPanelsFetchedAhead) {
   for (const int64_t rows : {16, 32, 70}) {
     for (const int64_t k : {3, 64, 200}) {
@@ -207,7 +207,7 @@ TEST_P(ByteProducts, AreRequantizedByColumn) {
   }
 }
 
-// What no integer holds, halves, and what isn't a number.
+// Factors with results that no integer holds, with halves, and NaN.
 TEST_P(ByteProducts, AreRequantizedByAnyFactor) {
   const float kFactors[] = {NAN, INFINITY, -INFINITY, 1e30f, -1e30f, 0.5f, -0.5f, 3e6f, -3e6f, 0, 0.25f};
   for (const auto& [zero, low, high] : {std::tuple(3, 0, 255), {255, 0, 255}, {-128, -128, 127}, {10, 10, 200}}) {

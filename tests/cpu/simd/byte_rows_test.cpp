@@ -70,7 +70,7 @@ class PackedDepthwise {
   std::vector<int32_t> sums_;
 };
 
-// Of uint8 weights less 7 and rows of either type, for which int8 counts from -128.
+// Depthwise sums of uint8 weights with zero point 7 and rows of either type. int8 rows have zero point -128.
 void ExpectDepthwise(int64_t channels, int64_t taps, bool is_signed) {
   SCOPED_TRACE(::testing::Message() << channels << " channels, " << taps << " taps");
   constexpr int64_t kPositions = 3;

@@ -23,7 +23,7 @@ bool SameNumber(T a, T b) {
   }
 }
 
-// What the header says, one element at a time.
+// Reference for the header's definition, one element at a time.
 template <typename T>
 T FromFloat(float value) {
   if constexpr (std::is_same_v<T, bool>) {

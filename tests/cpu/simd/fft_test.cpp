@@ -38,8 +38,8 @@ Complex Plain(const std::vector<Complex>& values, const std::vector<Precise>& ro
   return Complex(sum);
 }
 
-// Errors grow with the logarithm of the length, of numbers whose magnitude grows with its root; by Bluestein's method
-// there are three transforms.
+// The error grows with the logarithm of the length, relative to magnitudes that grow with the root of the length.
+// Bluestein's method makes three transforms.
 void ExpectTransform(int64_t n, bool inverse, int64_t step) {
   SCOPED_TRACE(::testing::Message() << n << " numbers, inverse " << inverse);
   const std::vector<Complex> before = RandomComplex(n);

@@ -25,7 +25,7 @@ std::vector<T> Integers(int64_t n, unsigned seed) {
   return values;
 }
 
-// Of two 64-bit numbers without a sign it may be more than a Wide holds.
+// The product of two unsigned 64-bit numbers may be more than a Wide holds.
 Wide Product(Wide a, Wide b) {
   using Wrapping = unsigned __int128;
   return static_cast<Wide>(static_cast<Wrapping>(a) * static_cast<Wrapping>(b));
@@ -187,7 +187,7 @@ std::vector<double> Doubles(int64_t n, unsigned seed) {
   for (double& value : values) value = random() % 5 == 0 ? kSpecial[random() % std::size(kSpecial)] : normal(random);
   return values;
 }
-// In units of the last place of the expected double.
+// Error in units of the last place of the expected double.
 double Error(double found, long double expected) {
   const auto rounded = static_cast<double>(expected);
   if (std::isnan(rounded) || std::isnan(found)) return std::isnan(rounded) == std::isnan(found) ? 0 : INFINITY;

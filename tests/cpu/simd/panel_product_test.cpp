@@ -12,8 +12,8 @@ namespace {
 using PanelProducts = EachTarget;
 EPIPHYTE_EACH_TARGET(PanelProducts);
 
-PanelProduct Of(const float* a, int64_t a_stride, const float* panels, float* y, int64_t y_stride, int64_t rows, int64_t n,
-                int64_t k) {
+PanelProduct Of(const float* a, int64_t a_stride, const float* panels, float* y, int64_t y_stride, int64_t rows,
+                int64_t n, int64_t k) {
   PanelProduct product;
   product.a = a;
   product.a_stride = a_stride;
@@ -135,7 +135,7 @@ TEST_P(PanelProducts, BoundTheResultAndNothingBefore) {
   }
 }
 
-// Windows of three numbers each, of an image of two lines, with what is outside.
+// Windows of three numbers each over an image of two lines, including positions outside the image.
 TEST_P(PanelProducts, OfWindows) {
   const int64_t k = 20, taps = 3, rows = 15, n = 66;
   const std::vector<float> w = RandomFloats(n * taps * k, -1, 1);  // [n, taps, k]

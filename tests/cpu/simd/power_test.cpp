@@ -8,7 +8,8 @@ namespace {
 using Powers = EachTarget;
 EPIPHYTE_EACH_TARGET(Powers);
 
-// In units of the last place of the expected number; a result that isn't normal is exact or off by one of its steps.
+// The error is in units of the last place of the expected number. A result that isn't normal is exact or off by one of
+// its steps.
 void ExpectPower(float base, float exponent, float found) {
   const double expected = std::pow(static_cast<double>(base), static_cast<double>(exponent));
   const auto rounded = static_cast<float>(expected);

@@ -84,7 +84,7 @@ TEST_P(Reductions, OfDoubles) {
         expected = test.combine(expected, value);
         magnitudes += std::fabs(value);
       }
-      // Of the loop here, too, which adds one after the other.
+      // The bound also covers the error of the reference loop here, which adds one element after the other.
       const double bound =
           Selects(test) ? 0 : static_cast<double>(n + 8) * 0x1p-53 * (product ? expected * 2 : magnitudes);
       EXPECT_LE(std::fabs(loop(x.data(), n, 0.5) - expected), bound) << test.name << " of " << n << " doubles";

@@ -1,4 +1,4 @@
-// What a sum of products of bytes is as a byte, written plainly.
+// Reference requantization: converts an int32 sum of byte products to a byte.
 #pragma once
 
 #include <cmath>

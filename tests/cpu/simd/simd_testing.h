@@ -47,7 +47,7 @@ inline std::vector<int64_t> Lengths() {
   return lengths;
 }
 
-// A row whose end is the end of the memory that can be touched, and which some marked bytes precede.
+// A row that ends at the end of accessible memory. Some marked bytes precede it.
 template <typename T>
 class GuardedRow {
  public:
@@ -91,7 +91,7 @@ inline std::vector<float> RandomFloats(int64_t n, float low, float high, unsigne
   return values;
 }
 
-// How far a float lies from the true value, in units of the last place of the latter; of infinities and NaN: 0 for the
+// Distance of a float from the true value, in units of the last place of the latter. For infinities and NaN: 0 for the
 // same, infinity for another.
 inline double UlpError(float found, double expected) {
   const auto rounded = static_cast<float>(expected);

@@ -163,7 +163,7 @@ TEST_P(SplitParts, OfPixelsLieInPlanes) {
   }
 }
 
-// Of two planes of 90 pixels, and taps that are 0, 1 and 11 pixels away: lines of 10, of which 8 are results.
+// Two planes of 90 pixels, and taps at distances of 0, 1 and 11 pixels. Lines have 10 pixels, of which 8 are results.
 TEST(SplitProducts, OfPlanesWriteTheResultsOfLines) {
   if (!UsesAmxBfloat16()) GTEST_SKIP() << "this CPU has no tiles of bfloat16";
   constexpr int64_t kPixels = 90, kChannels = 64, kPlane = kPixels * kSplitPixel, kTaps[] = {0, 1, 11};

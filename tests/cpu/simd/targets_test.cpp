@@ -1,4 +1,4 @@
-// Which instruction sets there are, and choosing one by name.
+// The available instruction sets, and the choice of one by name.
 #include "plugins/cpu/simd/targets.h"
 
 #include <gmock/gmock.h>

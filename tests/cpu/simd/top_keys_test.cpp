@@ -11,7 +11,7 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-// Many equal ones, and what is special.
+// Elements with many equal ones and with special numbers.
 template <typename T>
 std::vector<T> Elements(int64_t n) {
   std::mt19937_64 random(static_cast<uint64_t>(n) + sizeof(T));

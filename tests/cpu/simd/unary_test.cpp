@@ -10,7 +10,7 @@
 namespace epiphyte::cpu::simd {
 namespace {
 
-// Of the error: some units of the last place of the result, and a part of |x|.
+// Error bounds of a function: units in the last place of the result, and a part of |x|.
 struct Case {
   const char* name;
   Unary function;
@@ -22,7 +22,7 @@ struct Case {
 };
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-// What a factor that is subnormal lacks, times x.
+// Error of a subnormal factor, to be multiplied by x.
 constexpr double kSubnormal = 0x1p-148;
 
 double Softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }

@@ -17,7 +17,8 @@
 namespace epiphyte::test::device {
 namespace {
 
-// No address of a process has these bits, with four levels of page tables, and nobody maps there with five.
+// No address of a process has these bits with four levels of page tables. With five levels no allocator maps memory
+// there.
 constexpr uint64_t kMark = 0x00AD'0000'0000'0001;
 constexpr uint64_t kMarkBits = 0xFFFF'0000'0000'0001;
 static_assert(sizeof(void*) == 8);

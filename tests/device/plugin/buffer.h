@@ -1,5 +1,5 @@
-// Buffer: a piece of a device's memory. Its handle is an odd number that faults when it is followed; where the bytes
-// are, only the device knows. Memory of the device lies between two pages that nobody may touch.
+// Buffer: a piece of a device's memory. Its handle is an odd number that faults when it is dereferenced. Only the
+// device knows the address of the bytes. Device memory lies between two inaccessible guard pages.
 //
 //   std::shared_ptr<Buffer> buffer = Buffer::InArena(4096);
 //   int descriptor = buffer->Descriptor(&offset);   // the caller's; another plugin makes a buffer over it
@@ -25,11 +25,11 @@ struct PendingUse {
 
 class Buffer {
  public:
-  // Memory of its own behind a memfd: what "arena" has. Throws OUT_OF_MEMORY.
+  // Memory behind a memfd, owned by the buffer, for "arena". Throws OUT_OF_MEMORY.
   static std::shared_ptr<Buffer> InArena(uint64_t size);
-  // Memory of its own that the host may see: what "shared" has. Throws OUT_OF_MEMORY.
+  // Host-visible memory, owned by the buffer, for "shared". Throws OUT_OF_MEMORY.
   static std::shared_ptr<Buffer> Shared(uint64_t size);
-  // The same memory as the descriptor's, which stays the caller's. Throws INVALID_ARGUMENT.
+  // A second mapping of the descriptor's memory. The descriptor stays the caller's. Throws INVALID_ARGUMENT.
   static std::shared_ptr<Buffer> OverDescriptor(int64_t descriptor, uint64_t offset, uint64_t size);
   // The host's memory. Throws INVALID_ARGUMENT.
   static std::shared_ptr<Buffer> OverPointer(void* pointer, uint64_t offset, uint64_t size);
@@ -45,7 +45,7 @@ class Buffer {
   // A new descriptor of the memory, the caller's to close, in which the buffer begins at `offset`; -1: it has none.
   int Descriptor(uint64_t* offset) const;
 
-  // Set once, by who hands it out.
+  // Set once, by the code that hands out the buffer.
   uint32_t device = 0;
   uint32_t memory = 0;
   uint64_t generation = 0;  // of the device: how many losses there had been

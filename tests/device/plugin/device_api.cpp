@@ -98,7 +98,7 @@ EpStatus* EP_CALL CreateStream(EpPlugin* plugin, uint32_t device, EpStream** str
   });
 }
 
-// What a function of streams does with its stream.
+// Calls `body` with the stream behind the handle, for the functions of streams.
 template <typename Body>
 EpStatus* WithStream(EpStream* handle, const char* function, Body&& body) {
   const std::shared_ptr<Stream> stream = Machine::FindStream(handle, function);

@@ -33,7 +33,7 @@ void Machine::Serve(Device& device) {
     if (const std::shared_ptr<Stream> stream = NextStream(device, &is_held)) {
       DoItem(lock, device, *stream);
     } else if (is_held) {
-      // Nobody tells when a test lets go.
+      // The wait polls, because no notification comes when a test releases the work.
       changed_.wait_for(lock, std::chrono::microseconds(500));
     } else {
       changed_.wait(lock);
@@ -155,7 +155,7 @@ void Machine::CallListeners(Lock& lock, Stream& stream) {
     lock.lock();
     --stream.calling;
     changed_.notify_all();
-    i = 0;  // while nobody held the lock others came and went
+    i = 0;  // others may have added and removed listeners while the lock was released
   }
 }
 

@@ -16,7 +16,7 @@
 
 namespace epiphyte::test::device {
 
-// For one Execute at a time, and the work that it submits.
+// State of one Execute at a time and of the work that it submits.
 struct State {
   std::atomic<int> users{0};   // Executes, and work that is under way
   std::vector<float> scratch;  // values inside the program, with option `state`

@@ -198,7 +198,7 @@ void Machine::DestroyStream(Stream& stream) {
   --Control().live_streams;
 }
 
-// --- what is submitted
+// --- submitted work
 
 void Machine::LookForRaces(const Stream& stream, const Work& work) const {
   for (const Use& use : work.uses) {
@@ -265,7 +265,7 @@ uint64_t Machine::Signal(Stream& stream) {
   ++Control().signals;
   const bool goes_back = HasFault("points_go_back");
   if (!goes_back && !HasFault("point_zero") && !HasFault("status_of_other")) return point;
-  // A host that is told nonsense can't wait for what it submitted, so that is done before.
+  // A host that gets a wrong point can't wait for its work, so the work is finished first.
   changed_.wait(lock, [&] { return stream.failure || stream.reached >= point; });
   if (HasFault("status_of_other")) return point;
   return goes_back && before != 0 ? before - 1 : goes_back ? point : 0;

@@ -55,13 +55,13 @@ class Machine {
   // A buffer that the host may use, with whatever it gave as its end or tensor: `what` is for the complaint. Throws
   // INVALID_ARGUMENT, and DEVICE_RESET for one from before a loss.
   std::shared_ptr<Buffer> Find(EpBuffer* handle, std::string_view what);
-  // The newest one that the host has; null when there is none.
+  // The newest buffer that the host has; null when there is none.
   std::shared_ptr<Buffer> Newest();
 
   // --- streams
   // The stream behind a handle, of whichever plugin; a complaint and null when there is none.
   static std::shared_ptr<Stream> FindStream(EpStream* handle, const char* function);
-  // What a call for no stream gives. It has no host that could make a status: any one will do.
+  // The result of a call without a stream. There is no host that could make a status, so any status will do.
   static EpStatus* NoSuchStream();
   // Throws the status of a stream that has failed.
   void CheckStream(Stream& stream);
@@ -79,7 +79,7 @@ class Machine {
  private:
   using Lock = std::unique_lock<std::mutex>;
 
-  // All with the mutex.
+  // Call these functions with the mutex held.
   void ThrowIfLost(Device& device);
   [[noreturn]] void ThrowReset(Device& device);
   void ThrowIfFailed(Stream& stream);
@@ -92,7 +92,7 @@ class Machine {
   void LookForRaces(const Stream& stream, const Work& work) const;
   void EndWork(const Stream& stream, Item& item);
 
-  // The device's thread, with the mutex but where work and listeners run.
+  // The device's thread. It holds the mutex except while work and listeners run.
   void Serve(Device& device);
   std::shared_ptr<Stream> NextStream(Device& device, bool* is_held);
   void DoItem(Lock& lock, Device& device, Stream& stream);

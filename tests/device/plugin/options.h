@@ -1,4 +1,4 @@
-// Options of the provider; tests/device/test_device.h says what they mean.
+// Options of the provider, described in tests/device/test_device.h.
 #pragma once
 
 #include <cstdint>

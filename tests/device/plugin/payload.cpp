@@ -34,7 +34,8 @@ class Reader {
     std::memcpy(&value, Raw(sizeof value).data(), sizeof value);
     return value;
   }
-  // Of things of at least `size` bytes each: more than there is room for is refused before anything is made.
+  // Reads the count of items that have at least `size` bytes each. A count that exceeds the remaining bytes is refused
+  // before anything is allocated.
   uint32_t Count(size_t size) {
     const auto count = Number<uint32_t>();
     if (count > rest_.size() / size) Refuse("it ends too early");

@@ -30,7 +30,7 @@ constexpr EpDeviceInfo kDevices[][kDeviceCount] = {
     {MakeDevice("test 0", "test:0", "7e57a000"), MakeDevice("test 1", "test:1", "7e57a001")},
     {MakeDevice("test 0", "test:2", "7e57b000"), MakeDevice("test 1", "test:3", "7e57b001")}};
 
-// Of the manifest; null when it has none of that key.
+// Parameter of the manifest; null when it has none of that key.
 const char* Parameter(const EpPluginEnvironment& environment, std::string_view key) {
   for (uint32_t i = 0; i < environment.parameter_count; ++i) {
     if (environment.parameters[i].key == key) return environment.parameters[i].value;

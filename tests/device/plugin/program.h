@@ -60,11 +60,11 @@ uint64_t SizeOf(EpElementType type);
 // Dims of all values from those of the inputs. Throws INVALID_ARGUMENT when they don't fit.
 std::vector<Dims> DimsOf(const Program& program, std::span<const Dims> inputs);
 
-// Where an output can be written over an input, by output: the number of that input, or -1. Nothing but the step that
-// makes the output reads the input then, or reads it earlier. `elementwise`: Add, Mul, Neg and Relu, too.
+// For each output the number of the input that it may be written over in-place, or -1. No step after the one that makes
+// the output reads that input. `elementwise`: includes Add, Mul, Neg and Relu.
 std::vector<int32_t> AliasesOf(const Program& program, bool elementwise);
 
-// Inputs that may be in host memory whatever the options say.
+// Inputs that may be in host memory with any options.
 std::vector<bool> HostInputsOf(const Program& program);
 
 struct Place {

@@ -4,7 +4,7 @@
 // lets the others go on. What work uses is noted in its buffers until it is done, so that the plugin sees what the host
 // frees too early, and what two streams use at once though neither waits for the other.
 //
-// All fields are guarded by the plugin's mutex, where nothing else is said.
+// The plugin's mutex guards all fields, unless their comment says otherwise.
 #pragma once
 
 #include <atomic>
@@ -44,8 +44,8 @@ struct Use {
 struct Work {
   std::string what;  // as TestDeviceSpan has it
   bool is_kernel = false;
-  // On the device's thread, without the mutex; what it throws fails the stream. It is destroyed before a later point is
-  // reached or the stream fails, also when it never ran: what it holds is in use so long.
+  // Runs on the device's thread, without the mutex. An exception fails the stream. The function is destroyed before a
+  // later point is reached or the stream fails, even if it never ran. Objects that it holds are in use until then.
   std::function<void()> run;
   std::vector<Use> uses;
 };
@@ -68,7 +68,7 @@ struct Listener {
   void* user = nullptr;
 };
 
-// Points begin at 2 and grow by 5, so that nobody can guess one.
+// Points begin at 2 and grow by 5, so that no host can guess one.
 inline constexpr uint64_t kFirstPoint = 2;
 inline constexpr uint64_t kPointStep = 5;
 
@@ -109,7 +109,7 @@ struct Stream {
   std::vector<Listener> listeners;
   int calling = 0;  // listeners that run
 
-  std::atomic<std::thread::id> user{};  // whose call it is in; any thread
+  std::atomic<std::thread::id> user{};  // the thread that is in a call of this stream; set by any thread
 };
 
 // While it exists the stream is this thread's: what another does with it meanwhile is the host's mistake.

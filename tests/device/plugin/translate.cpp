@@ -82,7 +82,7 @@ Program Translate(const kit::GraphView& graph, std::string name) {
   std::set<uint32_t> seen;
   for (const kit::ValueView& output : graph.outputs()) {
     uint32_t number = numbers.at(output.handle());
-    // What no step makes, or what is an output already, is copied.
+    // A value that no step makes, or that is an output already, is copied.
     if (number < program.FirstStep() || seen.contains(number)) {
       const uint32_t copy = program.ValueCount();
       program.steps.push_back({Op::kIdentity, {number, kAbsent, kAbsent}});

@@ -1,4 +1,4 @@
-// From nodes of the host's graphs to programs.
+// Translation of nodes of the host's graphs into programs.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace epiphyte::test::device {
 // "" for a node that a program can have as a step, else why not.
 std::string WhyNot(const kit::NodeView& node);
 
-// All of its nodes are such.
+// Translates a graph. WhyNot must be "" for each of its nodes.
 Program Translate(const kit::GraphView& graph, std::string name);
 
 }  // namespace epiphyte::test::device

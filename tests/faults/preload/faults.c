@@ -17,7 +17,7 @@
 
 #define FAULTS_EXPORT __attribute__((visibility("default")))
 
-// glibc's own names of what is replaced below.
+// glibc's own names of the functions that are replaced below.
 void* __libc_malloc(size_t size);
 void* __libc_calloc(size_t count, size_t size);
 void* __libc_realloc(void* old, size_t size);

@@ -18,7 +18,7 @@ struct Picture {
 
 // Smooth, so that lossy formats keep it; with all colors in it.
 Picture Gradients(uint32_t height, uint32_t width);
-// Of noise.
+// A picture of noise.
 Picture Noise(uint32_t height, uint32_t width);
 // The same, with red in place of the other colors.
 Picture Gray(Picture picture);

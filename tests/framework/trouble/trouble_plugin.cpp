@@ -1,12 +1,13 @@
-// Trouble: a plugin that misbehaves at one place, as its file is called: <what>_<where>.so.
+// A plugin that misbehaves at one place. The file name says how and where: <what>_<where>.so.
 //
-//   what   abort, segfault, exit, quit (exit with 0), starve (end by a std::bad_alloc that nobody catches), hang (for
-//          ever), poll (until it is cancelled), garble, flood or close (descriptor 3, which isn't its own), round (set
-//          the rounding mode), wander (change the working directory, the file mask and a limit), fine
+//   what   abort, segfault, exit, quit (exit with 0), starve (end by an uncaught std::bad_alloc), hang (for ever), poll
+//          (until it is cancelled), garble, flood or close (descriptor 3, which isn't its own), round (set the rounding
+//          mode), wander (change the working directory, the file mask and a limit), fine
 //   where  open, query, initialize, devices, shutdown, compile, save, execute
 //
-// Before it does so at compile or save it writes a line there and appends "<where>" to the file TROUBLE_LEDGER; when
-// it is cancelled, "cancelled". It claims every float Add. At save it has written a part of its payload by then.
+// Before it misbehaves it appends "<where>" to the file TROUBLE_LEDGER and writes two lines to stderr. It also writes a
+// line to stdout, except at compile, save and execute. When it is cancelled it appends "cancelled". It claims every
+// float Add. At save it has already written a part of its payload.
 #include <dlfcn.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

@@ -1,8 +1,8 @@
-// operator new for the target of plans.
+// operator new for the fuzz target of plans.
 //
-// A plan may ask for any amount of memory: what is far beyond the seeds' needs fails, as it does when memory is short.
-// Tensors, scratch memory and packed weights are what is asked for with an alignment: each ends before a page that nobody
-// may touch, unless AddressSanitizer watches the heap anyway.
+// A plan may ask for any amount of memory. Requests far beyond the seeds' needs fail, as they do when memory is short.
+// Tensors, scratch memory and packed weights are allocated with an alignment. Each of these ends before an inaccessible
+// page, unless AddressSanitizer watches the heap anyway.
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
@@ -36,7 +36,7 @@ void FreeAligned(void* memory) { std::free(memory); }
 #else
 struct GuardedBlocks {
   std::mutex mutex;
-  std::unordered_map<void*, std::shared_ptr<void>> blocks;
+  std::unordered_map<void*, std::shared_ptr<void> > blocks;
 };
 GuardedBlocks& Blocks() {
   static GuardedBlocks* const kBlocks = new GuardedBlocks;

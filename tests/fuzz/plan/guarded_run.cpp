@@ -34,7 +34,7 @@ class Memory {
   std::vector<std::shared_ptr<void>> kept_;
 };
 
-// What a run makes.
+// One run, with the values that it makes.
 class Run {
  public:
   EpStatus* Allocate(ElementType type, const int64_t* dims, uint32_t rank, void** data) {
@@ -107,7 +107,7 @@ const EpHostInfo kHost = {sizeof kHost, EP_ABI_VERSION,       EP_ABI_VERSION, 0,
                           &kStatus,     &test::kLoneServices, nullptr,        nullptr, &test::kLoneTask, nullptr,
                           &kRun,        test::NoExtension};
 
-// Makes inputs and keeps what they point at.
+// Makes inputs and owns their memory.
 class Inputs {
  public:
   Inputs(Memory& memory, std::mt19937& random) : memory_(memory), random_(random) {}

@@ -1,5 +1,5 @@
-// GuardedRun: runs a plan as the provider would, with a host whose buffers are guarded. Inputs are made up: of the
-// types and shapes that the plan declares, or of others where it leaves them open.
+// GuardedRun: runs a plan as the provider would, on a host with guarded buffers. Inputs are generated. They have the
+// types and shapes that the plan declares, and arbitrary ones if the plan leaves them open.
 #pragma once
 
 #include <random>

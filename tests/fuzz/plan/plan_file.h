@@ -14,13 +14,14 @@ namespace epiphyte::fuzz {
 struct PlanFile {
   std::string key;
   std::vector<kit::StoredGraph> plans;
-  std::shared_ptr<const std::string> bytes;  // in which lies what nobody changed
+  std::shared_ptr<const std::string> bytes;  // storage of all tensors that are not changed
 };
 
 // Nothing when the bytes are no context that can be read.
 std::optional<PlanFile> OpenPlanFile(std::string_view bytes);
 
-// What tensors that are there say of their sizes must hold.
+// The bytes of a context container with these plans. Each tensor that has data must have as many bytes as its type and
+// dims say.
 std::string BytesOf(const PlanFile& file);
 
 }  // namespace epiphyte::fuzz

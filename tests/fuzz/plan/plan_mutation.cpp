@@ -135,7 +135,8 @@ class Mutator {
     *data = owner->data();
     return owner;
   }
-  // Gives a tensor as many elements as its type and shape ask for. False: too many, and it is as it was.
+  // Gives a tensor the number of elements of its type and shape. Returns false, and leaves the tensor unchanged, when
+  // there are too many.
   bool Refill(ir::Tensor& tensor, std::shared_ptr<void>* owner) {
     uint64_t count = 0;
     for (const int64_t dim : tensor.dims)
@@ -257,7 +258,8 @@ class Mutator {
     switch (random_() % 8) {
       case 0:
         do attribute.type = static_cast<int32_t>(random_() % 16);
-        while (attribute.type == EP_ATTRIBUTE_GRAPH || attribute.type == EP_ATTRIBUTE_GRAPHS);  // which nobody stores
+        while (attribute.type == EP_ATTRIBUTE_GRAPH ||
+               attribute.type == EP_ATTRIBUTE_GRAPHS);  // graph attributes are never stored
         break;
       case 1:
         node.attributes.erase(node.attributes.begin() + static_cast<ptrdiff_t>(random_() % node.attributes.size()));
@@ -362,7 +364,7 @@ std::string MutatePlan(PlanFile file, std::mt19937& random) {
   for (uint32_t change = random() % 4 + 1; change-- > 0;) mutator.Change();
   std::string bytes = BytesOf(file);
   if (random() % 8 != 0) return bytes;
-  // Beyond what a writer would say: one byte of the table, of a graph's description or of what it refers to.
+  // Mutations that no writer makes: one byte of the table, of a graph's description or of the data that it refers to.
   const size_t header = sizeof(kit::container::Header);
   bytes[header + random() % (bytes.size() - header)] = static_cast<char>(random());
   return test::Sealed(std::move(bytes));

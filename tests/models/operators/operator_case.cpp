@@ -149,7 +149,7 @@ std::pair<double, double> DefaultRange(Elem type) {
   }
 }
 
-// The numbers here are small and finite; what is too small for a normal number becomes zero.
+// The numbers here are small and finite. A number too small for a normal float16 becomes zero.
 uint16_t ToFloat16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const int32_t exponent = static_cast<int32_t>((bits >> 23) & 0xFF) - 127 + 15;
@@ -373,7 +373,7 @@ class CaseBuilder {
   int argument_count_ = 0;
 };
 
-// "1x64x56x56_64x64x3x3": the first two inputs that have dimensions. Where none has: the numbers, "0_128_1".
+// "1x64x56x56_64x64x3x3": the first two inputs that have dimensions. When no input has any: the numbers, "0_128_1".
 std::string SizeName(std::string_view size, std::string_view type) {
   std::string name, numbers;
   int named = 0;

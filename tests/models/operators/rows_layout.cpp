@@ -1,4 +1,4 @@
-// What moves, picks, repeats and makes elements.
+// Operators that move, select, repeat and make elements.
 #include "tests/models/operators/operator_rows.h"
 
 namespace epiphyte::test {

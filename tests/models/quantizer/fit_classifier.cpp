@@ -8,7 +8,7 @@ namespace epiphyte::test {
 namespace {
 
 constexpr double kTopLogit = 10;
-// Of the mean square of what is special to an image: keeps noise from being taken for it.
+// Ridge, relative to the mean square of the image-specific part. It keeps noise from being taken for that part.
 constexpr double kRidge = 0.1;
 
 using Features = std::vector<double>;

@@ -1,8 +1,8 @@
 // FitClassifier: gives an image network with random weights a last layer that tells images apart, so that top-1 means
-// something. What such a network makes of any image is nearly the same; what differs from image to image is a small
-// part of it, which its random classifier doesn't see. The fitted one is a regression on that part: for each class that
-// there are prototypes of, the logit of their mean is large, and those of the others are small. The other classes keep
-// their directions, and have no part of what is common to all, either.
+// something. The features of such a network are nearly the same for all images. The difference between images is a
+// small part of the features, which a random classifier doesn't see. The fitted classifier is a regression on that
+// part. For each class with prototypes, the logit of the prototypes' mean is large, and the logits of the others are
+// small. The other classes keep their directions, less the part that is common to all images.
 //
 //   FitClassifier(&file, prototypes, 64);   // prototypes[i] is of class i % 64 from now on
 #pragma once

@@ -62,11 +62,11 @@ std::map<std::string, std::string> LetNormalizationMeasure(onnx::GraphProto* gra
   return measured;
 }
 
-// Of the normalisations in front of a residual sum the scales become smaller, and of those in front of a Clip the
-// biases as many deviations.
+// Multiplies the scales of normalisations in front of a residual sum by kBranchGain. Sets the biases of normalisations
+// in front of a Clip to kClipOffset.
 void SetScalesAndBiases(ModelFile* file) {
   onnx::GraphProto* graph = file->model.mutable_graph();
-  std::map<std::string, const onnx::NodeProto*> normalization_of;  // by what is normalised
+  std::map<std::string, const onnx::NodeProto*> normalization_of;  // by the name of the normalised value
   std::set<std::string> scales, biases;
   for (const onnx::NodeProto& node : graph->node()) {
     if (node.op_type() == "BatchNormalization") normalization_of[node.output(0)] = &node;

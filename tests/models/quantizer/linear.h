@@ -18,7 +18,7 @@ struct Range {
   double high = 0;
 };
 
-// How activations are quantised: `symmetric` puts zero into the middle of the type.
+// Form of quantised activations: `symmetric` puts zero into the middle of the type.
 struct ActivationForm {
   onnx::TensorProto::DataType type = onnx::TensorProto::UINT8;  // or INT8
   bool symmetric = false;
@@ -50,11 +50,12 @@ struct QuantizedWeights {
 QuantizedWeights QuantizeWeights(std::span<const float> weights, const std::vector<int64_t>& dims, int64_t axis,
                                  std::span<const float> least_scales);
 
-// The smallest scale of weights with which a bias takes at most half of int32, whose other half is left for the
+// The smallest scale of weights with which a bias takes at most half of int32. The other half is left for the
 // products.
 float LeastWeightScale(float bias, float input_scale);
 
-// In steps of the input's scale times that of the weights, which are one or as many as the bias.
+// The bias in steps of the input's scale times the weights' scale. There is one scale of weights, or one for each
+// bias.
 std::vector<int32_t> QuantizeBias(std::span<const float> bias, float input_scale, std::span<const float> weight_scales);
 
 }  // namespace epiphyte::test

@@ -9,12 +9,12 @@
 
 namespace epiphyte::test {
 
-// Of the first output over all samples. Rows are those of its last axis: images, or tokens.
+// Agreement of the first output over all samples. A row extends along the last axis: an image, or a token.
 struct Agreement {
   double signal_to_noise = 0;  // dB
   double cosine = 0;
   int rows = 0;
-  int same_top = 0;  // rows whose largest element is the same
+  int same_top = 0;  // rows with the same largest element
   int tops = 0;      // different elements that are the largest of a row of the original
 };
 

@@ -123,7 +123,7 @@ void QuantizedPlacement::StayFloatAboveAngles() {
 
 bool QuantizedPlacement::IsAnchor(int node) const { return IsOneOf(index_.node(node).op_type(), kAnchors); }
 
-// Whether a unit could be made of it, whatever is around it.
+// True if a unit could be made of the node, whatever surrounds it.
 bool QuantizedPlacement::CanBeQuantized(int n) const {
   const onnx::NodeProto& node = index_.node(n);
   const kit::qdq::Rule* rule = rules_[static_cast<size_t>(n)];

@@ -1,16 +1,17 @@
-// QuantizedPlacement: which operators of a float graph are quantised and which stay float. What an operator demands of
-// its inputs is the kit's rule (epiphyte/kit/qdq/rules.hpp), so that each of them makes a QDQ unit.
+// QuantizedPlacement: decides which operators of a float graph are quantised and which stay float. The kit's rules
+// (epiphyte/kit/qdq/rules.hpp) decide what an operator demands of its inputs, so that each quantised operator makes a
+// QDQ unit.
 //
 //   const QuantizedPlacement placement(index, activations);
 //   if (placement.IsQuantized(n)) …
 //
-// Products, average pools, Softmax and LayerNormalization are quantised wherever they stand. Other operators that can
-// be follow: they are if all that they compute with is constant or comes from quantised operators, and something
-// quantised, or an output of the graph, reads what they make. So what is sensitive (RMSNorm from Pow to Reciprocal,
-// rotary positions) stays float with all that is around it up to the next product, and no island of one Slice is
-// quantised by itself.
+// Products, average pools, Softmax and LayerNormalization are quantised everywhere. Another operator with a rule is
+// quantised on two conditions. All its operands are constant or come from quantised operators, and a quantised
+// operator or a graph output reads its results. So the sensitive parts (RMSNorm from Pow to Reciprocal, rotary
+// positions) stay float with everything around them up to the next product. No island of one Slice is quantised by
+// itself.
 //
-// What a Sin or Cos reads, however indirectly, stays float: no scale of 8 bits is fine enough for angles.
+// Every input of a Sin or Cos, direct or indirect, stays float: no scale of 8 bits is fine enough for angles.
 //
 // An attention mask, which adds minus infinity, or nearly, to scores, is made in float; Add is quantised, and saturates
 // it (see Mask below).
@@ -35,7 +36,7 @@ class QuantizedPlacement {
   int ClampOf(int node) const { return clamp_of_[static_cast<size_t>(node)]; }
   // It is part of another node's unit.
   bool IsClampOfUnit(int node) const { return is_clamp_[static_cast<size_t>(node)]; }
-  // Of a quantised node.
+  // Rule of a quantised node.
   const kit::qdq::Rule& RuleOf(int node) const { return *rules_[static_cast<size_t>(node)]; }
   // Moves elements: all its float inputs and outputs have one scale.
   bool Moves(int node) const;

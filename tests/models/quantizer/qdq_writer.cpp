@@ -280,7 +280,7 @@ void QdqWriter::WriteUnit(int n) {
   const bool clamps = clamp >= 0 && !IsIdle(clamp, ranges_.Of(index_.node(clamp).output(0)));
   if (clamp >= 0 && !clamps) node.set_output(0, index_.node(clamp).output(0));
 
-  // Who reads in float finds the value under its name.
+  // Readers in float find the value under its name.
   onnx::NodeProto* last = graph_.add_node();
   *last = std::move(node);
   if (clamps) {

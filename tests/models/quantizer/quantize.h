@@ -3,12 +3,12 @@
 //
 //   onnx::ModelProto quantized = QuantizeModel(ReadModelFile("resnet50.onnx"), samples, {});
 //
-// Of a value that a quantised operator makes there is one QuantizeLinear, and a DequantizeLinear for each operator that
-// reads it; what reads it in float, or is an output of the graph, has one of its own. Activations have one scale;
-// weights are symmetric int8, with a scale for each output channel where the operator has them; biases are int32 in
-// steps of the input's scale times the weights'. A Relu or Clip that the quantised range does by itself goes. Operators
-// that move elements have the scale of what they move. Which operators are quantised is in placement.h, what is done to
-// the float model before in prepare.h.
+// A value that a quantised operator makes has one QuantizeLinear, and one DequantizeLinear for each quantised reader.
+// A float reader or an output of the graph has a DequantizeLinear of its own. Activations have one scale. Weights are
+// symmetric int8, with a scale for each output channel where the operator supports it. Biases are int32 in steps of
+// the input's scale times the weights'. A Relu or Clip is removed when the quantised range has the same effect.
+// Operators that move elements keep the scale of their input. placement.h decides which operators are quantised, and
+// prepare.h changes the float model beforehand.
 #pragma once
 
 #include <onnx/onnx_pb.h>

@@ -24,7 +24,7 @@ using ::testing::IsEmpty;
 constexpr auto kFloat = onnx::TensorProto::FLOAT;
 constexpr QuantizeOptions kSymmetric = {.activations = {onnx::TensorProto::INT8, true}};
 
-// A graph with one input x: [1, 4, 6, 6], whose convolutions keep that shape.
+// A graph with one input x: [1, 4, 6, 6]. Its convolutions keep that shape.
 class SmallGraph {
  public:
   SmallGraph() : graph_("small"), x_(graph_.Input("x", kFloat, {1, 4, 6, 6})) {}

@@ -19,7 +19,7 @@
 
 namespace epiphyte::test {
 
-// Those that are made of the models that the demo and the benches run.
+// Names of the quantised forms of the models that the demo and the benches run.
 std::span<const std::string_view> QuantizedModelNames();
 bool IsQuantizedName(std::string_view name);
 
@@ -28,8 +28,8 @@ struct QuantizedModelOptions {
   int samples = 8;  // for calibration: SampleInputs of the indices from 1
 };
 
-// As WriteModel (models.h). The float model is written into the same folder first. What was written with other
-// options is written again. Throws as it and as QuantizeModel.
+// Like WriteModel (models.h). The float model is written into the same folder first. A file that was written with
+// other options is written again. Throws as WriteModel and QuantizeModel do.
 std::filesystem::path WriteQuantizedModel(std::string_view name, const std::filesystem::path& folder,
                                           const QuantizedModelOptions& options = {});
 

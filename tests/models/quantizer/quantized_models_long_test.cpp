@@ -1,4 +1,4 @@
-// The large quantised models: what is in units, and how far they are from their originals.
+// The large quantised models: the operators in units, and the distance from the original models.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -84,7 +84,7 @@ TEST(QuantizedBertBase, AgreesWithTheFloatModel) {
   EXPECT_GE(agreement.same_top, agreement.rows * 85 / 100);
 }
 
-// Products, Softmax and the gates; what is between them is rotations, norms and the residual stream.
+// Products, Softmax and the gates are in units. Between them are rotations, norms and the residual stream.
 TEST(QuantizedLlama, HasItsProductsInUnits) {
   for (const char* name : {"llama_prefill_qdq", "llama_decode_qdq"}) {
     const onnx::ModelProto model = Read(name);

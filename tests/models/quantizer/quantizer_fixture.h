@@ -1,4 +1,4 @@
-// What the quantiser's tests share: small float models, their quantised forms, and what a provider sees of those.
+// Helpers for the quantiser's tests: small float models, their quantised forms, and a provider's view of those.
 //
 //   GraphBuilder graph("small");
 //   …
@@ -35,10 +35,10 @@ std::map<std::string, std::vector<float>> RunModel(const onnx::ModelProto& model
 double SignalToNoise(const onnx::ModelProto& model, const onnx::ModelProto& quantized);
 double SignalToNoise(std::span<const float> signal, std::span<const float> other);
 
-// The operators of the QDQ units that the kit finds, in order, and "float <op_type>" for what is in none; without the
-// QuantizeLinear and DequantizeLinear at the borders.
+// The operators of the QDQ units that the kit finds, in order, and "float <op_type>" for operators outside any unit.
+// The QuantizeLinear and DequantizeLinear at the borders are left out.
 std::vector<std::string> UnitsOf(const onnx::ModelProto& model);
-// As UnitsOf, of which those that are in no unit.
+// The part of UnitsOf that is in no unit.
 std::vector<std::string> FloatOperatorsOf(const onnx::ModelProto& model);
 
 const onnx::TensorProto* FindInitializer(const onnx::ModelProto& model, const std::string& name);

@@ -18,7 +18,7 @@ class QuantizedRanges {
                   const QuantizeOptions& options);
 
   const Linear& Of(const std::string& value) const { return linear_.at(SourceOf(value)); }
-  // Where what only moves comes from: those values have one scale.
+  // The value from which `value` is made by operators that only move elements. All values on that path have one scale.
   const std::string& SourceOf(const std::string& value) const;
 
  private:

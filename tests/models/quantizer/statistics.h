@@ -26,8 +26,8 @@ class ActivationStatistics {
 
   // {0, 0} when nothing has been seen.
   Range MinMax() const;
-  // What is left without the (100 - percent) / 2 percent at either end, but within MinMax; precise to 1/128 of its
-  // ends.
+  // The range without (100 - percent) / 2 percent of the numbers at either end, but within MinMax; precise to 1/128 of
+  // MinMax's ends.
   Range Percentile(double percent) const;
 
  private:

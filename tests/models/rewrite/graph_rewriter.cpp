@@ -54,7 +54,7 @@ std::vector<onnx::NodeProto> GraphRewriter::TakeNodes() {
   std::vector<onnx::NodeProto> nodes;
   for (onnx::NodeProto& node : *graph_.mutable_node()) nodes.push_back(std::move(node));
   graph_.clear_node();
-  // What was known of values may not be true of those that are written.
+  // Known types and shapes of values may be wrong after the rewrite.
   graph_.clear_value_info();
   return nodes;
 }

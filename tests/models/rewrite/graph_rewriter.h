@@ -34,12 +34,13 @@ class GraphRewriter {
   std::string Emit(const std::string& op_type, const std::vector<std::string>& inputs, const std::string& output = "",
                    const std::vector<Attribute>& attributes = {}, const std::string& domain = "");
 
-  // Of an initializer or a Constant node's `value`; null: it is neither. Valid until the next initializer is added.
+  // The tensor of an initializer or of a Constant node's `value`; null for any other value. Valid until the next
+  // initializer is added.
   const onnx::TensorProto* Constant(const std::string& value) const;
   // The numbers of a constant INT64 tensor. Throws std::invalid_argument when it is none.
   std::vector<int64_t> IntsOf(const std::string& value) const;
 
-  // Initializers. One whose name is there stays as it is.
+  // Initializers. An initializer with an existing name stays unchanged.
   std::string Floats(const std::string& name, const std::vector<int64_t>& dims, const std::vector<float>& values);
   std::string Ints(const std::string& name, const std::vector<int64_t>& dims, const std::vector<int64_t>& values);
   std::string Bytes(const std::string& name, Elem type, const std::vector<int64_t>& dims, std::string bytes);

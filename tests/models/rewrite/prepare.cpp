@@ -258,7 +258,7 @@ void PrepareForQuantization(ModelFile* file) {
   FoldBatchNormalization(file);
   MakeDivisionsProducts(file);
   if (MayBecomeOpset17(*file)) LayerNormalizationFuser(file).Fuse();
-  // What was known of values may not be true of those that the rewrites have made.
+  // Known types and shapes of values may be wrong after the rewrites.
   file->model.mutable_graph()->clear_value_info();
 }
 

@@ -19,7 +19,7 @@ class ValueShapes {
 
   // -1 is an open dimension. Null when not even the rank is known.
   const std::vector<int64_t>* Find(const std::string& value) const;
-  // The same; throws std::invalid_argument.
+  // Variant that throws std::invalid_argument for an unknown shape.
   const std::vector<int64_t>& Of(const std::string& value) const;
 
  private:

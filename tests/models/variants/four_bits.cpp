@@ -101,7 +101,7 @@ void WriteDequantized(GraphRewriter* graph, const onnx::NodeProto& node, const s
   graph->Emit("MatMul", {node.input(0), real}, node.output(0));
 }
 
-// What has changed since opset 17: axes of means are inputs.
+// Changes since opset 17: axes of means are inputs.
 void RaiseToOpset21(onnx::ModelProto* model) {
   GraphRewriter graph(model->mutable_graph());
   for (onnx::NodeProto& node : graph.TakeNodes()) {

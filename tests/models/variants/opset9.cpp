@@ -52,7 +52,8 @@ class OlderExporter {
     SetAttribute(node, {name, numbers});
   }
 
-  // Where the rank is known; others were let through then as they are now.
+  // Makes negative axes positive if the rank is known. For an unknown rank they stay: tools of that time let them
+  // through as they do now.
   void CountAxesFromTheFront(onnx::NodeProto* node) {
     const int64_t rank = node->input_size() == 0 ? 0 : KnownRank(node->input(0));
     for (onnx::AttributeProto& attribute : *node->mutable_attribute()) {

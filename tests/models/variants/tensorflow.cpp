@@ -143,7 +143,7 @@ class TensorFlowExporter {
     graph_.Emit("Add", {product, node.input(2)}, node.output(0));
   }
 
-  // Of a batch of rows: as one matrix, and back.
+  // A MatMul of a batch of rows becomes one of a single matrix, with a Reshape before and after.
   void WriteMatMul(const onnx::NodeProto& node) {
     const onnx::TensorProto* weight = graph_.Constant(node.input(1));
     const Ints* known = shapes_.Find(node.input(0));

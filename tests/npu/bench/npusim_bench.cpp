@@ -136,7 +136,7 @@ void Nvdla(Effort effort) {
           "the model's defaults are the fitted values, to 0.1 of efficiency and 4 cycles of overhead");
 }
 
-// What each effort makes of a network, the lowest first; the MACs' use at the highest.
+// Cycles of a network at each effort, the lowest effort first; `utilisation`: use of the MACs at the highest effort.
 std::vector<uint64_t> Efforts(const char* network, void (*build)(GraphBuilder&, int64_t), bool exhaustive,
                               double& utilisation) {
   std::vector<uint64_t> totals;

@@ -36,12 +36,12 @@ struct NsdkMemory {
 
 namespace epiphyte::broken {
 
-// Whether this fault was chosen.
+// True if this fault was chosen.
 bool Fault(std::string_view name);
 
 constexpr uint32_t kMemoryAlignment = 64;
 
-// What the complete SDK knows of an execution beside what the minimal one does.
+// State of an execution that the complete SDK keeps beside the minimal one.
 struct ExecutionState {
   NsdkProgram* program = nullptr;
   uint64_t sizes[2] = {};                          // bytes bound, by direction
@@ -61,7 +61,7 @@ struct ProgramState {
   bool broken = false;
 };
 
-// What the table's functions share; all of it under the lock.
+// State that the table's functions share; `lock` guards all of it.
 struct Shared {
   std::mutex lock;
   std::map<NsdkExecution*, std::shared_ptr<ExecutionState>> executions;

@@ -73,7 +73,7 @@ bool Changes(const std::vector<uint8_t>& taken, const void* given, uint64_t size
 
 void Crash() { std::abort(); }
 
-// Those that have to come before the bytes are looked at.
+// Faults that act before the bytes are read.
 void BreakOnBytes(const void* given, uint64_t size) {
   const auto* bytes = static_cast<const uint8_t*>(given);
   if (size < 64) return;

@@ -12,7 +12,7 @@ namespace {
 
 NsdkApi right;
 
-// A graph of one operator, or of several, whose structs can be changed.
+// A copy of a graph of one or several operators. The test can change the copied structs.
 struct Copy {
   explicit Copy(const NsdkGraph& theirs)
       : graph(theirs),
@@ -192,7 +192,7 @@ NsdkStatus WriteBlob(NsdkContext* context, NsdkCompiled* const* compiled, uint32
       if (shared.compiled[one] != context) return Explain(reason, NSDK_INVALID_ARGUMENT, "compiled in another context");
     }
   }
-  // The whole of it first: faults are planted into what is passed on.
+  // Collects the whole blob first, because faults are planted into the bytes that are passed on.
   std::vector<uint8_t> blob;
   NsdkSink collect = {};
   collect.struct_size = sizeof collect;

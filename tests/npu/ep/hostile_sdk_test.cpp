@@ -24,8 +24,8 @@ class HostileSdk : public ::testing::Test {
 
   using Options = std::map<std::string, std::string>;
 
-  // What making a session, and running it, fails with; "OK". `bound`: with the output bound to memory of the test's, as
-  // often as it takes to be imported, and a profile.
+  // Error of making and running a session, or "OK". `bound`: the output is bound to memory of the test, as often as it
+  // takes to be imported, and a profile is taken.
   static std::string Try(core::Environment& environment, const std::vector<std::string>& providers,
                          const Options& provider_options = {}, bool bound = false) {
     return FailureOf([&] {
@@ -124,7 +124,7 @@ TEST_F(HostileSdk, WhatNothingDependsOnMayFail) {
   for (const std::string function : {"context_destroy", "compiled_destroy", "blob_info_release", "group_destroy",
                                      "unload", "mem_destroy", "exec_destroy"})
     EXPECT_EQ(TryWith(function + ".throws", {"npu"}, {{"share_scratch", "1"}}, true), "OK") << function;
-  // What was made is given back, all of it.
+  // All objects that were made are destroyed.
   for (const auto& [made, gone] :
        std::vector<std::pair<const char*, const char*>>{{"context_create", "context_destroy"},
                                                         {"compile", "compiled_destroy"},
@@ -220,7 +220,7 @@ TEST_F(HostileSdk, AVerdictDecidesWhetherAContextIsLoaded) {
   EXPECT_THAT(load("verdict.garbage", "1"), HasSubstr("gave 99 as a verdict"));
 }
 
-// Loading looks at all of it; a verdict is asked for by those who want nothing but the best.
+// Loading checks the whole context. Only a session that requires the best match asks for a verdict.
 TEST_F(HostileSdk, AContextIsLookedAtOnce) {
   const TempDir temp;
   const std::filesystem::path model = temp.Write("add.onnx", QuantisedModel(kAdd));

@@ -47,7 +47,7 @@ class Import : public ::testing::Test {
   static HostileBinding Bound(NsdkDirection direction, uint32_t index) {
     return HostileFunction<decltype(&hostile_sdk_binding)>("hostile_sdk_binding")(direction, index);
   }
-  // Where the device reads and writes is where the values are, imported or not.
+  // The device reads and writes the values in place, imported or not.
   static void ExpectInPlace(const ValuePtr& a, const ValuePtr& b, const ValuePtr& y, bool is_imported) {
     const std::pair<HostileBinding, const core::Value*> all[] = {
         {Bound(NSDK_INPUT, 0), a.get()}, {Bound(NSDK_INPUT, 1), b.get()}, {Bound(NSDK_OUTPUT, 0), y.get()}};
@@ -133,7 +133,7 @@ TEST_F(Import, WhatIsTooSmallIsRefused) {
   EXPECT_EQ(First(y), 42) << "and then all is well again";
 }
 
-// What another provider makes is elsewhere in the next run.
+// Values made by another provider have other addresses in the next run.
 TEST_F(Import, WhatARunMakesItselfIsNotImported) {
   Open("none",
        "g (uint8[1,64] a, uint8[1,64] b) => (uint8[1,64] y) <float s = {0.1}> { p = BitwiseOr(a, b) d = "

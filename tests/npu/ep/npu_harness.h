@@ -41,7 +41,7 @@ Function HostileFunction(const char* name) {
 // The manifest of the plugin, with the SDK as its parameter; "": none is named.
 std::string NpuManifest(const std::filesystem::path& sdk);
 
-// An environment whose npu plugin has the SDK as its manifest's parameter; "": none is named.
+// An environment in which the manifest of the npu plugin has the SDK as parameter; "": no SDK is named.
 class NpuEnvironment {
  public:
   explicit NpuEnvironment(const std::filesystem::path& sdk);
@@ -81,7 +81,7 @@ std::string ShapeText(const std::vector<int64_t>& dims);
 // The furthest that an element of the first is from that of the second.
 int Distance(const core::Value& a, const core::Value& b);
 
-// By name of the SDK: "npusim", "minimal".
+// Tests with an SDK by name: "npusim", "minimal".
 class NpuTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override;
@@ -91,10 +91,11 @@ class NpuTest : public ::testing::TestWithParam<const char*> {
 
   // Why the plugin doesn't take the first node that it doesn't take; "" when it takes all.
   std::string WhyNot(std::string_view model, const std::map<std::string, std::string>& options = {});
-  // With the plugin alone, twice in one session and the same bits. Fails the test for a node that it doesn't take.
+  // Runs the model with the NPU's plugin alone, twice in one session; both runs must give the same bits. Fails the
+  // test for a node that the plugin doesn't take.
   std::vector<ValuePtr> RunNpu(std::string_view model, const std::vector<ValuePtr>& inputs);
   std::vector<ValuePtr> RunCpu(std::string_view model, const std::vector<ValuePtr>& inputs);
-  // Whether the plugin takes all of the model; then outputs must be within `most` quanta of the CPU's.
+  // Returns whether the plugin takes all of the model. If so, outputs must be within `most` quanta of the CPU's.
   bool CompareWithCpu(std::string_view model, const std::vector<ValuePtr>& inputs, int most = 1);
 
   Numbers numbers_;

@@ -148,7 +148,7 @@ TEST_P(NpuSession, FourThreadsRunAtOnce) {
   EXPECT_EQ(wrong, 0);
 }
 
-// Runs of programs that share scratch memory come one after the other, whoever asks for them.
+// Runs of programs that share scratch memory come one after the other, from any number of callers.
 TEST_P(NpuSession, ContextsCanShareOneScratchMemory) {
   const auto model = Write("net.onnx", Net(kFloatsBetween));
   core::SessionOptions options = Options({"npu", "cpu"});
@@ -259,7 +259,7 @@ TEST_P(NpuSession, WhatItDoesNotTakeRunsOnTheNextProvider) {
   }
 }
 
-// What is larger than the memory on the chip is refused when it is asked for, or as late as it is compiled.
+// A tensor larger than the memory on the chip is refused by the support query, or at the latest when it is compiled.
 TEST_P(NpuSession, WhatIsLargerThanTheScratchpadRunsElsewhere) {
   if (!IsSimulator()) GTEST_SKIP() << "the minimal SDK computes in the host's memory";
   const std::map<std::string, std::string> small = {{"scratchpad_kib", "16"}, {"accumulator_kib", "4"}};
@@ -316,7 +316,7 @@ TEST_P(NpuSession, SumsThatInt32DoesNotHoldRunElsewhere) {
   EXPECT_EQ(static_cast<const uint8_t*>(y->data())[0], 228) << "255 255 70000 / 10000 / 2000";
 }
 
-// Of two outputs, whose weights lie in one tensor, each is looked at by itself: wherever they lie there.
+// Two outputs with weights in one tensor are checked separately, wherever the weights lie in it.
 TEST_P(NpuSession, SumsAreThoseOfEachOutput) {
   constexpr int64_t kTerms = 70000;
   const auto why_not = [&](const std::string& dims, const std::string& x, const std::string& body, bool alternating,

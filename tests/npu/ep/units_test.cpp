@@ -190,8 +190,8 @@ TEST_P(Units, Moves) {
   }
 }
 
-// Operators that move or choose elements and whose units may have two scales, whose quotient here puts many results
-// halfway between two numbers: they are what DequantizeLinear and QuantizeLinear compute, to the last bit.
+// Operators that move or choose elements, in units with two scales. The quotient of the scales puts many results
+// halfway between two numbers. The results are equal to DequantizeLinear and QuantizeLinear to the last bit.
 TEST_P(Units, MovesToAnotherScaleAreExact) {
   const std::pair<const char*, const char*> bodies[] = {
       {"Transpose <perm = [0,2,3,1]> (dx)", "float unused = {0.0}"},

@@ -1,4 +1,4 @@
-// nsdk.h's table. Each entry turns what is thrown into a status and a reason.
+// nsdk.h's table. Each entry turns an exception into a status and a reason.
 #define NSDK_IMPLEMENTATION  // of nsdk_get_api
 #include <atomic>
 #include <charconv>
@@ -37,7 +37,7 @@ namespace {
 
 constexpr uint32_t kDeviceId = 0;
 
-// To the caller's struct, no further than it knows.
+// Copies to the caller's struct, up to the size that the caller knows.
 template <typename T>
 void Give(T* theirs, T mine) {
   mine.struct_size = theirs->struct_size;
@@ -199,7 +199,7 @@ NsdkStatus WriteBlobTo(NsdkContext* context, NsdkCompiled* const* compiled, uint
   });
 }
 
-// What NsdkBlobInfo points to.
+// Storage that NsdkBlobInfo points to.
 struct Info : NsdkBlobInfo {
   Blob blob;
   std::vector<NsdkBlobGraph> graph_infos;

@@ -34,7 +34,7 @@ uint64_t Digest(const uint8_t* bytes, uint64_t size) {
 
 uint64_t Aligned(uint64_t offset) { return (offset + 63) / 64 * 64; }
 
-// Writes a description, or reads one: what is said of it once holds for both.
+// Writes a description or reads one; one definition of the fields serves both.
 struct Archive {
   std::vector<uint8_t>* out = nullptr;  // null: reads
   const uint8_t *at = nullptr, *end = nullptr;

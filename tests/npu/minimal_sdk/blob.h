@@ -22,8 +22,8 @@ struct Blob {
 
 std::vector<uint8_t> WriteBlob(const std::string& architecture, std::vector<Graph> graphs);
 
-// Throws NSDK_CORRUPT, or NSDK_INCOMPATIBLE for what is whole but of another version or byte order. The graphs are as
-// checked as a caller's.
+// Throws NSDK_CORRUPT, or NSDK_INCOMPATIBLE for a whole blob of another version or byte order. The graphs are checked
+// like a caller's.
 Blob ReadBlob(const uint8_t* bytes, uint64_t size);
 
 uint64_t WeightsSize(const Graph& graph);

@@ -23,7 +23,7 @@ struct Error {
 
 [[noreturn]] inline void Fail(NsdkStatus status, const std::string& text) { throw Error{status, text}; }
 
-// A struct of the caller, with zeros for what is beyond the size that it knows.
+// A copy of the caller's struct, with zeros beyond the size that the caller knows.
 template <typename T>
 T Take(const T& theirs) {
   T mine = {};
@@ -31,7 +31,7 @@ T Take(const T& theirs) {
   return mine;
 }
 
-// Element `index` of the caller's array, whose elements are as far apart as the first one says.
+// Element `index` of the caller's array. The struct size of the first element is the stride.
 template <typename T>
 T TakeElement(const T* first, size_t index) {
   return Take(*reinterpret_cast<const T*>(reinterpret_cast<const char*>(first) + index * first->struct_size));
@@ -88,7 +88,7 @@ Op TakeOp(const NsdkGraph& graph, uint32_t index);
 // The whole of it, checked; constants point to the caller's.
 Graph TakeGraph(const NsdkGraph& graph);
 
-// What holds for any tensor and graph, wherever it comes from; bytes of a blob can be anything.
+// Checks that hold for any tensor and graph, whatever its origin; bytes of a blob can be anything.
 void CheckTensor(const Tensor& tensor);
 void CheckGraph(const Graph& graph);
 
@@ -103,7 +103,7 @@ struct Step {
 
 Step MakeStep(const Graph& graph, const Op& op);
 
-// Throws NSDK_UNSUPPORTED, with why. What passes can be run whatever its numbers are.
+// Throws NSDK_UNSUPPORTED with the reason. A step that passes can be run with any numbers.
 void CheckStep(const Step& step);
 
 // tick is called often with the part of this operator that is done; what it throws ends the operator.

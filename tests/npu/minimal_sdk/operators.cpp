@@ -73,7 +73,7 @@ void Inside(const Window& w, int axis, int64_t at, int64_t& first, int64_t& last
   last = offset >= w.in[axis] ? 0 : std::min(w.out[axis], (w.in[axis] - 1 - offset) / stride + 1);
 }
 
-// What CONV and MATMUL have in common: a product of matrices is a convolution of planes of one element.
+// Common form of CONV and MATMUL: a matrix product is a convolution of planes of one element.
 struct Sums {
   int64_t batch, channels, filters, depth;  // depth: channels that a filter sums over
   int64_t w_filter, w_channel, w_point;     // steps in the weights

@@ -53,7 +53,7 @@ class Maker {
     tensor.data = RandomBytes(tensor, random_);
     return graph_.AddTensor(std::move(tensor));
   }
-  // Of products: scales by channel of `axis`, where there are any.
+  // Weights of a product: scales by channel of `axis`, if the SDK has them.
   uint32_t Weights(Dims dims, uint32_t axis) {
     const bool by_channel = features_.by_channel;
     TestTensor tensor{"w", NSDK_INT8, std::move(dims), {DrawScale(0.002f, 0.02f)}, {}, 0, {}};
@@ -77,7 +77,7 @@ class Maker {
     for (int64_t i = 0; i < channels; ++i) Store(NSDK_INT32, bias.data, static_cast<size_t>(i), Draw(-20000, 20000));
     op_.inputs.push_back(graph_.AddTensor(std::move(bias)));
   }
-  // Of numbers that are about `spread` away from their mean.
+  // Output for numbers that are about `spread` away from their mean.
   void Output(Dims dims, double spread) {
     const uint32_t type = ByteType();
     Output(std::move(dims), type, static_cast<float>(spread / 60),

@@ -1,4 +1,4 @@
-// What is said of blobs, and of damaged ones.
+// Rules on blobs, and on damaged ones.
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -30,7 +30,7 @@ class Specimen {
   }
   bool Accepted(const Bytes& bytes, uint32_t* said = nullptr) { return Accepted(bytes.data(), bytes.size(), said); }
 
-  // Of a blob that was accepted although it was changed: whether it computes what it did.
+  // For a changed blob that was accepted: whether it still computes the same.
   bool ComputesTheSame(const Bytes& bytes) {
     NsdkProgram* loaded = nullptr;
     if (sdk_.api().load(context_.get(), bytes.data(), bytes.size(), nullptr, &loaded, nullptr) != NSDK_OK) return true;
@@ -67,7 +67,7 @@ std::vector<size_t> Truncations(size_t size) {
     const size_t beside = at % 64;
     if (at < 160 || beside <= 1 || beside == 63 || at + 2 >= size) sizes.push_back(at);
   }
-  // Of a large blob some.
+  // For a large blob only some sizes are tried.
   if (sizes.size() > 3000) {
     std::mt19937 random(5);
     std::shuffle(sizes.begin() + 300, sizes.end(), random);

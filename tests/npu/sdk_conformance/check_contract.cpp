@@ -1,4 +1,4 @@
-// What holds for all functions: failures, threads, memory of the caller, growth of structs, lifetimes.
+// Rules for all functions: failures, threads, memory of the caller, growth of structs, lifetimes.
 #include <malloc.h>
 
 #include <atomic>
@@ -120,7 +120,7 @@ void ManyThreads(Sdk& sdk) {
   }
   for (std::thread& thread : threads) thread.join();
   for (const std::string& one : wrong) Expect(one.empty(), "on one of four threads: {}", one);
-  // What was reached alone fails here because of the others.
+  // A step that succeeds alone and fails here fails because of the other threads.
   const bool alone = sdk.MakeContext() != nullptr;
   for (const std::string& one : not_reached) Expect(one.empty() || !alone, "on one of four threads: {}", one);
 }
@@ -212,7 +212,7 @@ void LongStructsInArrays(Sdk& sdk) {
   Expect(status == NSDK_OK, "compile of a graph with longer structs: {}: {}", NameOf(status), reason.text);
   const Compiled compiled(made, sdk.api().compiled_destroy);
   Expect(sdk.WriteBlob(context.get(), {&compiled}) == expected, "a graph with longer structs gives another blob");
-  // What list_devices fills is such an array, too.
+  // The array that list_devices fills has such a stride, too.
   const std::vector<NsdkDevice> devices = sdk.Devices();
   constexpr size_t kStride = sizeof(NsdkDevice) + 24;
   std::vector<char> bytes(kStride * devices.size());

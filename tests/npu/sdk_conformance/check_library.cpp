@@ -27,7 +27,7 @@ NsdkApi Fetch(Sdk& sdk) {
   return api;
 }
 
-// Calls `write` with a struct of each length, and looks at what is behind it.
+// Calls `write` with a struct of each length, and checks the bytes behind it.
 template <typename T>
 void ExpectWithin(const char* what, const std::function<void(T*)>& write) {
   for (const size_t known :
@@ -43,7 +43,7 @@ void ExpectWithin(const char* what, const std::function<void(T*)>& write) {
   }
 }
 
-// Everything that an SDK does in a day.
+// Uses all main functions of an SDK once.
 void UseAll(Sdk& sdk) {
   Context context = sdk.MakeContext();
   const TestGraph graph = sdk.SmallGraph(context.get());

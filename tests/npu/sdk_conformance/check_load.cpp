@@ -1,4 +1,4 @@
-// Loading: whose the blob is, several graphs, several programs, groups.
+// Loading: ownership of the blob, several graphs, several programs, groups.
 #include <sys/mman.h>
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// What operators compute.
+// Results of operators.
 #include "cases.h"
 #include "reference.h"
 #include "rules.h"
@@ -6,7 +6,7 @@
 namespace epiphyte::nsdk_conformance {
 namespace {
 
-// Runs a graph each of whose tensors is a constant, an input or an output, and looks at every operator.
+// Runs a graph and checks every operator. Each tensor of the graph is a constant, an input or an output.
 std::string RunAndCompare(Sdk& sdk, NsdkContext* context, const TestGraph& graph, uint32_t seed) {
   const Program program = sdk.Load(context, sdk.BlobOf(context, graph));
   const std::vector<Bytes> inputs = RandomInputs(graph, seed);

@@ -1,4 +1,4 @@
-// What capability bits announce beside compiling and groups: memory, asynchronous runs, counters.
+// Rules on capabilities beside compiling and groups: memory, asynchronous runs, counters.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -71,7 +71,7 @@ NsdkStatus TryToBind(Sdk& sdk, NsdkExecution* execution, uint32_t direction, Nsd
 
 size_t Page() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
-// Where in a memory the output begins, behind the input; and how large that memory is.
+// Offset of the output behind the input in one memory, and the size of that memory.
 struct Layout {
   explicit Layout(const Ready& ready)
       : output((ready.input.size() / 4096 + 1) * 4096),
@@ -97,7 +97,7 @@ void RunIn(Sdk& sdk, const Ready& ready, NsdkMemory* memory, uint8_t* address, c
   }
 }
 
-// What a run that was started says at its end.
+// Completion state of a run that was started.
 struct Done {
   std::atomic<int> calls = 0;
   std::atomic<NsdkStatus> status = NSDK_OK;

@@ -1,4 +1,4 @@
-// SDKs that keep every rule. Where an SDK is named, its number of rules that don't apply is known, so that none is left
+// SDKs that keep every rule. For a named SDK the number of rules that don't apply is known, so that no rule is left
 // out unnoticed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(Sdks, GoodSdkTest,
                                              "Complete", EPIPHYTE_COMPLETE_SDK, {"lanes", "64"}, {"lanes", "16"}, 13}),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// What a vendor calls.
+// The command that a vendor runs.
 TEST(Program, SaysWhichRulesHold) {
   const std::string program = EPIPHYTE_NSDK_CONFORMANCE, report = testing::TempDir() + "nsdk_report.json";
   EXPECT_EQ(std::system((program + " " EPIPHYTE_MINIMAL_SDK " --rule 100 --rule 203 --json > " + report).c_str()), 0);

@@ -1,4 +1,4 @@
-// Bytes that end before a page that nobody can touch, so that reading or writing beyond them ends the process.
+// Bytes that end before an inaccessible page, so that an access beyond them ends the process.
 //
 //   GuardedBytes blob(bytes);                 blob.Protect();      // from here on only to be read
 #pragma once
@@ -34,7 +34,7 @@ class GuardedBytes {
   uint8_t* data() const { return memory_ + usable_ - size_; }
   size_t size() const { return size_; }
   std::span<uint8_t> bytes() const { return {data(), size_}; }
-  // What lies before the bytes in their first page.
+  // The part of the first page that precedes the bytes.
   std::span<uint8_t> before() const { return {memory_, usable_ - size_}; }
   void Protect() { mprotect(memory_, usable_, PROT_READ); }
 

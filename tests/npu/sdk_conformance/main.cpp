@@ -1,8 +1,8 @@
 // nsdk_conformance LIBRARY: holds the SDK of an NPU against the rules of nsdk.h.
 //
-// Exit code 0: no rule was broken; 1: one was; 2: the suite could not be run. What can't be checked from outside,
-// because it would have to break a rule itself, stays unchecked: objects that are destroyed twice, and calls with what
-// is being destroyed.
+// Exit code 0: no rule was broken; 1: one was; 2: the suite could not be run. Some rules can't be checked from
+// outside, because the check would have to break a rule itself. They stay unchecked: objects that are destroyed twice,
+// and calls with an object that is being destroyed.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <exception>
@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
   if (list) return ListRules();
   try {
     if (target.library.empty()) throw CLI::RequiredError("library");
-    // What has no slash is a file here, not something in the system's folders.
+    // A name without a slash is a file here, not a library in the system's folders.
     if (target.library.find('/') == std::string::npos) target.library.insert(0, "./");
     target.options = Split(own);
     target.other = Split(other);

@@ -24,7 +24,7 @@ make -C "$work/vendor" "CXX=$3" "PREFIX=$prefix" check > "$work/log" 2>&1 || fai
 ! grep -q 'warning:' "$work/log" || fail "the example compiles with warnings"
 grep -Eq '^[0-9]{2,} rules passed, 0 failed' "$work/log" || fail "the rules weren't all looked at"
 
-# And what is no SDK doesn't pass.
+# A library that is no SDK doesn't pass.
 echo 'int nothing;' > "$work/none.c"
 "$2" -shared -fPIC "$work/none.c" -o "$work/none.so"
 ! "$prefix/bin/nsdk_conformance" "$work/none.so" > "$work/log" 2>&1 || fail "a library with nothing in it passes"

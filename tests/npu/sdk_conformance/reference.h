@@ -1,4 +1,4 @@
-// What an operator has to give: nsdk.h's operators on real numbers, in double, one element at a time.
+// Reference results of nsdk.h's operators: on real numbers, in double, one element at a time.
 //
 //   Values y = Evaluate(graph, op, 0, stored);              // in units of the output's scale, not rounded, not limited
 //   std::string wrong = Compare(graph, op, 0, stored);      // empty: each element is at most one step off

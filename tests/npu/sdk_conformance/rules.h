@@ -17,7 +17,7 @@ struct Rule {
   void (*check)(Sdk& sdk);
 };
 
-// In the order of their numbers.
+// All rules in the order of their numbers.
 std::span<const Rule> AllRules();
 
 #define NSDK_RULE(number, check, text, advice) void check(Sdk& sdk);

@@ -14,7 +14,7 @@
 namespace epiphyte::nsdk_conformance {
 namespace {
 
-// In brackets, "[N182 N183]", which may go over the end of a line.
+// Rule numbers in brackets, "[N182 N183]". A bracket may continue on the next line.
 std::set<int> NumbersInHeader() {
   std::ifstream stream(EPIPHYTE_NSDK_HEADER);
   std::string text(std::istreambuf_iterator<char>(stream), {});

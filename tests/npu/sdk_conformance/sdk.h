@@ -27,7 +27,7 @@ namespace epiphyte::nsdk_conformance {
 
 class TestGraph;
 
-// How a check ends, unless its rule holds.
+// Thrown to end a check if its rule does not hold.
 struct Failed {
   std::string found;
 };
@@ -98,7 +98,7 @@ class Sdk {
   Info InfoOf(const void* blob, uint64_t size);
   Program Load(NsdkContext* context, const void* blob, uint64_t size, uint32_t flags = 0, NsdkGroup* scratch = nullptr,
                NsdkGroup* weights = nullptr);
-  // From bytes that stay until the check ends, whether or not the SDK copies them.
+  // Loads bytes that stay until the check ends, whether or not the SDK copies them.
   Program Load(NsdkContext* context, const Bytes& blob);
   Group MakeGroup(NsdkContext* context, uint32_t kind);
   Execution MakeExecution(NsdkProgram* program, uint32_t graph = 0);
@@ -111,7 +111,7 @@ class Sdk {
   // The first of some small graphs with weights that the SDK takes: its name, and constants of its own for each
   // variant.
   TestGraph SmallGraph(NsdkContext* context, const std::string& name = "small", uint32_t variant = 0);
-  // One that keeps an SDK busy for a while.
+  // A graph that keeps an SDK busy for a while.
   TestGraph LargeGraph(NsdkContext* context);
 
  private:
@@ -122,13 +122,13 @@ class Sdk {
   std::deque<Bytes> kept_;
 };
 
-// Which function of the table is null, but has to be there; empty: none.
+// Name of a required function of the table that is null; empty: none.
 std::string MissingFunction(const NsdkApi& api);
 
 // A reason with room, empty.
 NsdkReason EmptyReason();
 
-// Says what is wrong with the reason of a failure; empty: nothing.
+// Describes the error in the reason of a failure; empty: there is none.
 std::string FaultOf(const NsdkReason& reason);
 
 }  // namespace epiphyte::nsdk_conformance

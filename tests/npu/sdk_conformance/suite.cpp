@@ -55,7 +55,7 @@ Ending Check(const Rule& rule, const Target& target) {
     if (written <= 0) break;
     at += static_cast<size_t>(written);
   }
-  // Without destructors: what is left of the library can't take the end down.
+  // Exits without destructors, so that the rest of the library can't make the end fail.
   _exit(0);
 }
 

@@ -29,7 +29,8 @@ struct SuiteOptions {
   std::set<int> rules;              // none: all
 };
 
-// A rule is not reached where a step before it fails that is another rule's. Where no other rule failed, it fails.
+// A rule is not reached when an earlier step fails that belongs to another rule. If no other rule failed, this rule
+// fails.
 std::vector<Result> RunSuite(const Target& target, const SuiteOptions& options);
 
 void WriteText(std::ostream& out, const std::vector<Result>& results, bool verbose);

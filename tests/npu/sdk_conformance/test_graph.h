@@ -78,7 +78,7 @@ std::vector<Bytes> RandomInputs(const TestGraph& graph, uint32_t seed);
 struct ViewOptions {
   size_t longer_by = 0;       // bytes that each struct has behind what this header knows
   bool constant_data = true;  // false: constants have a size only
-  bool read_only = false;     // in pages that nobody can write
+  bool read_only = false;     // in pages without write access
 };
 
 // Everything that it points to is in memory of its own, which goes away with it.

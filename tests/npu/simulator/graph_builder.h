@@ -1,4 +1,5 @@
-// Graphs for nsdk.h, written down in tests as they would be drawn. What the graph points to belongs to the builder.
+// Graphs for nsdk.h, written down in tests as they would be drawn. The builder owns all memory that the graph points
+// to.
 //
 //   GraphBuilder b("net");
 //   uint32_t x = b.Input("x", NSDK_INT8, {1, 3, 8, 8}, {0.1f, 0});

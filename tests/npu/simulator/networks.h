@@ -22,7 +22,7 @@ class NetworkBuilder {
     const int64_t pad = kernel / 2;
     const auto size = [&](int64_t of) { return (of + 2 * pad - kernel) / stride + 1; };
     const float x_scale = b_.QuantisationOf(x).scale;
-    // So that a result's scale is about its input's, however deep the network.
+    // Keeps the scale of a result near that of its input, however deep the network.
     const float w_scale = 1.0f / (60.0f * std::sqrt(static_cast<float>(in * kernel * kernel)));
     const uint32_t w = b_.RandomConstant(NSDK_INT8, {out, in, kernel, kernel}, {w_scale, 0});
     b_.PerChannel(w, 0, std::vector<float>(static_cast<size_t>(out), w_scale));

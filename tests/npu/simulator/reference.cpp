@@ -32,7 +32,7 @@ struct Real {
   Shape shape;
   std::vector<double> values;
 
-  // What has fewer dimensions or 1 of one is broadcast.
+  // An operand with fewer dimensions, or with a dimension of 1, is broadcast.
   double At(const Shape& index) const {
     int64_t offset = 0;
     const size_t skip = index.size() - shape.size();

@@ -54,7 +54,7 @@ std::vector<double> DoublesOf(const core::Value& value) {
 }
 
 Differentiated& Differentiated::By(const std::string& x, std::vector<int64_t> dims, double low, double high) {
-  // Evenly spaced and shuffled: what is chosen by size stays chosen when an element moves a little.
+  // Evenly spaced and shuffled numbers: operators that select by size select the same element after a small change.
   std::vector<double> numbers(core::ElementCount(dims));
   const double offset = 0.371 + 0.13 * static_cast<double>(inputs_.size());
   for (size_t i = 0; i < numbers.size(); ++i)

@@ -2,8 +2,8 @@
 //
 //   Differentiated("y = MatMul(a, b)").By("a", {2, 3}).By("b", {3, 4}).Check();
 //
-// What is differentiated is y * y, so that no two elements of y have the same weight. `Check` does it once and, by
-// a Gradient of the first one's outputs, twice.
+// The differentiated function is y * y, so that no two elements of y have the same weight. `Check` checks the first
+// derivative and, by a Gradient of the first one's outputs, the second.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,10 @@ class Differentiated {
   explicit Differentiated(std::string nodes) : nodes_(std::move(nodes)) {}
   // Inputs, with numbers between `low` and `high`, none of them twice in all.
   Differentiated& By(const std::string& x, std::vector<int64_t> dims, double low = -2, double high = 2);
-  // One that is not differentiated by; `declared`: its type in the model, as "int64[2]".
+  // An input that is not differentiated by; `declared`: its type in the model, as "int64[2]".
   Differentiated& Given(const std::string& name, const std::string& declared, core::ValuePtr value);
   void Check(const DifferentiateAs& how = {}) const;
-  // With fixed and open dimensions, in each opset.
+  // Runs Check with fixed and open dimensions, in each opset.
   void CheckIn(std::vector<int64_t> opsets = {13, 17, 18, 21}, int order = 2) const;
   // Status and message that making the session fails with.
   std::string Failure(const DifferentiateAs& how = {}) const;

@@ -35,7 +35,7 @@ class Gradients : public testing::Test {
   std::unique_ptr<core::Environment> environment_ = BuildTreeEnvironment();
 };
 
-// Of more than one element, the sum is differentiated.
+// If y has more than one element, Gradient differentiates the sum.
 TEST_F(Gradients, OfEachElementOfAnInput) {
   const std::string bytes = Model(R"(g (float[3] a, float[3] b) => (float[3] c, float[3] da, float[3] db) {
     c = Mul(a, b)
@@ -72,7 +72,7 @@ TEST_F(Gradients, OutputsMayBeLeftOut) {
   EXPECT_THAT(Run(source.Bytes(), {Floats({1}, {6}), Floats({1}, {2})}), ElementsAre(ElementsAre(-1.5f)));
 }
 
-// What `zs` names is held fast, and computed with.
+// Inputs named in `zs` are constants: the derivative is computed with their values.
 TEST_F(Gradients, AtOtherValuesThanThoseOfTheGraph) {
   const std::string bytes = Model(R"(g (float[1] a, float[1] z, float[1] a1, float[1] z1) => (float[1] y, float[1] da) {
     h = Exp(z)
@@ -129,7 +129,7 @@ TEST_F(Gradients, InNestedGraphsOfWhatIsInThemAndAroundThem) {
   EXPECT_THAT(Run(bytes, {Floats({1}, {4}), Bools({}, {false})}), ElementsAre(ElementsAre(8)));
 }
 
-// The names are those of the function.
+// The names refer to values of the function.
 TEST_F(Gradients, InFunctions) {
   ProtoModel source;
   source.Opset("local", 1).Opset("ai.onnx.preview.training", 1);
@@ -229,13 +229,13 @@ TEST_F(Gradients, OfOperatorsWithoutARuleAreRefusedByName) {
     d = ai.onnx.preview.training.Gradient <xs = ["a"], y = "y"> (a) })",
                       9),
               AllOf(HasSubstr("NOT_IMPLEMENTED"), HasSubstr("opset 11")));
-  // What isn't on the way doesn't matter.
+  // An operator without a derivative is fine if it is not on the path from `xs` to `y`.
   EXPECT_EQ(Failure(R"(g (float[2,2] a, float[2,2] b) => (float[2,2] d) { h = Det(b) y = Mul(a, h)
     d = ai.onnx.preview.training.Gradient <xs = ["a"], y = "y"> (a) })"),
             "OK");
 }
 
-// Where nobody knows the shape, no checker has looked at the attributes.
+// If the shape is unknown, no checker has looked at the attributes.
 TEST_F(Gradients, OfNodesThatMakeNoSenseAreRefused) {
   const std::string_view nodes[] = {
       "y = Transpose <perm = [1000000000, 0]> (x)",

@@ -293,7 +293,7 @@ TEST(GradientRules, OfOperatorsBehindEachOther) {
       .CheckIn({17});
 }
 
-// What is constant but for steps adds nothing.
+// Piecewise constant functions have derivative 0.
 TEST(GradientRules, OfSteps) {
   Differentiated("f = Floor(x) r = Round(x) s = Sign(x) t = Sum(f, r, s) y = Mul(x, t)").By("x", {5}).CheckIn({17});
   Differentiated("z = Shape(x) d = Cast<to=11>(z) y = Mul(x, d)").By("x", {3, 2}).CheckIn({17});

@@ -18,7 +18,7 @@ struct CaseInput {
     kLeftOut,
     kGraphInput,  // of `type`; null: nothing is known of it
     kConstant,
-    kShapeNode,  // the output of a Shape node whose input is of `type`
+    kShapeNode,  // the output of a Shape node with an input of `type`
   };
   Source source = Source::kGraphInput;
   core::TypePtr type;
@@ -84,7 +84,7 @@ class CaseMaker {
   std::vector<InferenceCase> systematic_;
 };
 
-// A graph whose last node is that of the case.
+// Graph of the case. Its last node is the node under test.
 std::unique_ptr<core::Graph> BuildGraph(const InferenceCase& c);
 
 }  // namespace epiphyte::test

@@ -53,7 +53,7 @@ struct Operator {
   const core::OperatorSchema* schema;
 };
 
-// What a child tells its parent, in memory that both see.
+// Progress of a child, in memory that it shares with its parent.
 struct Progress {
   size_t op = 0;  // an index into the operators
   size_t at = 0;  // the case of it
@@ -62,7 +62,7 @@ struct Progress {
   char finding[512] = {};
 };
 
-// Those that the settings name, or all. The schemas live as long as the table.
+// Operators that the settings name, or all. The schemas live as long as the table.
 std::vector<Operator> FindOperators(core::SchemaTable& schemas, const Settings& settings) {
   std::set<std::tuple<std::string, std::string, int64_t>> found;
   for (const std::string_view domain : kDomains) {

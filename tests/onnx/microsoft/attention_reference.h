@@ -9,7 +9,7 @@
 
 namespace epiphyte::test::microsoft {
 
-// What is added to a score, of {batch, head, query, key}; -infinity hides the key.
+// Number that is added to the score of {batch, head, query, key}; -infinity masks the key.
 using Added = std::function<double(const Dims&)>;
 inline constexpr double kHidden = -std::numeric_limits<double>::infinity();
 

@@ -44,7 +44,7 @@ Projected Project() {
 
 enum class Mask { kNone, kEnds, kEndsAndBegins, kLengthsAndStarts, kKeys, kQueriesAndKeys, kSquare };
 
-// The mask as the operator gets it, and what it adds.
+// The mask as the operator gets it, and the numbers that it adds to the scores.
 std::pair<Array, Added> MaskOf(Mask mask, int64_t keys) {
   const int64_t past = keys - kQueries;
   switch (mask) {
@@ -83,7 +83,7 @@ TEST(MicrosoftAttention, ProjectsMasksAndKeepsThePast) {
         const Array k = with_past ? Joined(PartOf(past, 0), p.k) : p.k;
         const Array v = with_past ? Joined(PartOf(past, 1), p.v) : p.v;
         AttentionRule rule;
-        // A mask of four dimensions says itself what is seen.
+        // A mask of four dimensions defines the visible keys on its own.
         rule.added = [&, masked = masked](const Dims& i) {
           const bool later = i[3] > i[2] + keys - kQueries;
           return causal && later && mask != Mask::kSquare ? kHidden : masked(i);

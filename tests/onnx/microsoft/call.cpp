@@ -29,7 +29,7 @@ double FromHalf(uint16_t bits) {
   return bits >> 15 != 0 ? -magnitude : magnitude;
 }
 
-// Of numbers that half has normal ones near.
+// Rounds to half. `number` must be 0 or within the range of half.
 uint16_t ToHalf(double number) {
   if (number == 0) return 0;
   int exponent = 0;

@@ -27,13 +27,13 @@ struct Array {
   DataType type = DataType::kFloat;
 
   int64_t count() const;
-  // Of as many indices as there are dimensions; an index into a dimension of 1 counts as 0.
+  // `index` has one entry for each dimension. An index into a dimension of 1 counts as 0 (broadcast).
   double At(const Dims& index) const;
   double& Ref(const Dims& index);
 };
 using Arrays = std::vector<Array>;
 
-// The same numbers for the same seed; uniform.
+// Uniformly distributed numbers, the same for the same seed.
 Array Random(Dims dims, double low = -1, double high = 1, DataType type = DataType::kFloat, uint32_t seed = 1);
 // Whole numbers.
 Array RandomIntegers(Dims dims, int64_t low, int64_t high, DataType type, uint32_t seed = 1);
@@ -42,7 +42,7 @@ Array Scalar(double number, DataType type = DataType::kFloat);
 Array Each(Array x, const std::function<double(double)>& function);
 // `function` of each index of such a tensor.
 Array Make(Dims dims, const std::function<double(const Dims&)>& function, DataType type = DataType::kFloat);
-// What `type` makes of the numbers.
+// The numbers converted to `type`.
 Array As(Array x, DataType type);
 
 struct RunAs {
@@ -65,11 +65,11 @@ class Call {
   Call& FloatList(const std::string& name, std::vector<float> values);
   // Whether there is output i.
   Call& Outputs(std::vector<bool> wanted);
-  // An input whose type the model doesn't tell the rank of.
+  // The model does not declare the rank of the last input.
   Call& Unshaped();
 
   std::string Model(const RunAs& how = {}) const;
-  // One array for each output that there is.
+  // One array for each output that is present.
   Arrays Run(const RunAs& how = {}) const;
   // "INVALID_GRAPH: …"; "OK" if it runs.
   std::string Failure(const RunAs& how = {}) const;
@@ -94,7 +94,7 @@ Array FromValue(const core::Value& value);
 // Shape and type too.
 void ExpectNear(const Array& found, const Array& expected, double tolerance);
 
-// The opsets whose forms of ai.onnx operators differ.
+// Opsets with different versions of ai.onnx operators.
 inline constexpr int64_t kOpsets[] = {11, 13, 17, 18, 21, 23};
 
 }  // namespace epiphyte::test::microsoft

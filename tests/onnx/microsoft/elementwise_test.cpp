@@ -51,7 +51,7 @@ TEST(MicrosoftActivations, InHalfHaveHalfsPrecision) {
 }
 
 TEST(MicrosoftActivations, UseTheOperatorOfOnnxWhereTheOpsetHasIt) {
-  // Which newer versions of libonnx unfold as well, when no provider keeps it.
+  // Newer versions of libonnx unfold ONNX's Gelu as well, when no provider keeps it.
   EXPECT_EQ(Call("Gelu").In(Random({2})).Body({.opset = 20}), Call("Gelu", "").In(Random({2})).Body({.opset = 20}));
   EXPECT_THAT(Call("Gelu").In(Random({2})).Body({.opset = 19}), Contains("Erf"));
 }

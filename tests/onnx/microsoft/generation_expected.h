@@ -1,4 +1,4 @@
-// What ONNX Runtime 1.30 makes of GenerationCases().
+// Results of ONNX Runtime 1.30 for GenerationCases().
 #pragma once
 
 #include <vector>

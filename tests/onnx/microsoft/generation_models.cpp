@@ -6,7 +6,7 @@
 namespace epiphyte::test::microsoft {
 namespace {
 
-// Of all models: tokens, width, heads, the size of a head.
+// Dimensions of all models: tokens, width, heads, and the size of a head.
 constexpr int kWords = 12, kWidth = 8, kHeads = 2, kSize = kWidth / kHeads;
 
 std::string Dims(const std::vector<int64_t>& dims) {
@@ -246,8 +246,8 @@ std::vector<GenerationCase> GenerationCases() {
   const Fed behind_pads = Ints({2, 4}, {0, 0, 3, 4, 6, 7, 8, 9});
   const Fed source = Ints({2, 4}, {1, 1, 3, 4, 6, 7, 8, 9});
   const std::string tokens = "eos_token_id=11, pad_token_id=1";
-  // Where ONNX Runtime ends early it leaves the rest of a greedy search's sequences as the memory was: 0 when it is
-  // new.
+  // If ONNX Runtime ends a greedy search early, it leaves the rest of the sequences uninitialized. New memory is 0, so
+  // the pad token is 0 here.
   const std::string pads_with_0 = "eos_token_id=11, pad_token_id=0";
   const std::string start = tokens + ", decoder_start_token_id=2";
   std::vector<GenerationCase> cases;

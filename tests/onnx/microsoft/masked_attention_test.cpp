@@ -132,7 +132,7 @@ TEST(MicrosoftMaskedAttention, KeysOfAnEncoderAreTakenAsTheyAre) {
              Merged(AttentionOf(HeadsOf(Plus(t.q, t.bias, 0), kHeads, kSize), t.past_k, t.past_v, rule)), 1e-5);
 }
 
-// What ONNX Runtime 1.30 makes of the same.
+// Compares with results of ONNX Runtime 1.30 for the same inputs.
 TEST(MicrosoftMaskedAttention, NumbersAreThoseOfOnnxRuntime) {
   const auto sines = [](Dims dims, double phase) {
     int64_t n = 0;

@@ -14,7 +14,7 @@ struct Normal {
   Array y, mean, inverse;
 };
 
-// Of the last axis; without `centred` by the root of the mean square alone.
+// Normalization over the last axis. Without `centred` this is RMS normalization.
 Normal Normalize(const Array& x, const Array& scale, const Array* bias, double epsilon, bool centred) {
   const int64_t row = x.dims.back();
   Dims kept = x.dims;
@@ -142,7 +142,7 @@ TEST(MicrosoftNormalizations, SkipSimplifiedLayerNormalizationHasZerosForMeans) 
 }
 
 TEST(MicrosoftNormalizations, OfHalfHaveStatisticsInFloat) {
-  // Numbers whose squares are more than half can hold.
+  // The squares of these numbers exceed the range of half.
   Operands o = MakeOperands({2, 3, 8}, false, DataType::kFloat16);
   o.x = Each(o.x, [](double v) { return 512 * v; });
   o.sum = As(Make(o.x.dims, [&](const Dims& i) { return o.x.At(i) + o.skip.At(i); }), DataType::kFloat16);

@@ -34,7 +34,7 @@ TEST(MicrosoftOthers, SayWhatOneOfOnnxsDoes) {
   EXPECT_THAT(Call("Trilu").In(x).Failure({.opset = 11}), AllOf(HasSubstr("NOT_IMPLEMENTED"), HasSubstr("opset 14")));
 }
 
-// Of well-conditioned matrices: a product with what was inverted is the identity.
+// The matrices are well-conditioned, so the GEMM of a matrix and its inverse is the identity.
 TEST(MicrosoftOthers, InverseUndoesAProduct) {
   for (const Dims& dims : {Dims{3, 3}, Dims{1, 1}, Dims{2, 5, 5}, Dims{2, 3, 16, 16}}) {
     const int64_t n = dims.back();

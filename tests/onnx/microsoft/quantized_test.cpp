@@ -12,7 +12,7 @@ using testing::Contains;
 using testing::HasSubstr;
 
 constexpr int64_t kQuantizedOpsets[] = {11, 13, 17, 21};
-// What a rounding of the last bit of a sum in float may do.
+// Tolerance in quantized steps, for a float sum with a different rounding of its last bit.
 constexpr double kOneStep = 1;
 
 struct Scale {
@@ -100,7 +100,7 @@ TEST_P(MicrosoftQuantized, ActivationsAreThoseOfNumbers) {
     const Array leaky = Each(numbers, [](double v) { return v < 0 ? 0.3f * v : v; });
     ExpectNear(run("QLinearLeakyRelu", y_, [](Call& c) { c.Float("alpha", 0.3f); }), Quantized(leaky, y_, type_),
                kOneStep);
-    // Of the last axis; of the second; of all from the second on.
+    // Softmax over the axes from `first` to `last`.
     const auto soft = [&](int64_t first, int64_t last) {
       return Make(x.dims, [&](const Dims& i) {
         double sum = 0;

@@ -24,7 +24,7 @@ constexpr int kEndedWell = 7;
 constexpr int kUsedWhenGone = 3;
 constexpr int kTookTooLong = 4;
 
-// What a library has of its own, made when it is first needed.
+// State of a library, made when it is first needed.
 struct Library {
   ~Library() {
     is_gone = true;

@@ -33,7 +33,7 @@ class Blob {
     if (!bytes.empty()) std::memcpy(bytes_.data(), bytes.data(), bytes.size());
   }
   operator std::span<const std::byte>() const { return bytes_; }
-  // As another process that writes to the file.
+  // Changes the bytes as another process does that writes to the file.
   void Overwrite(char with) { std::memset(bytes_.data(), with, bytes_.size()); }
 
  private:

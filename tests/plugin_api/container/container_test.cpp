@@ -1,5 +1,4 @@
-// Context containers: what goes in comes out where it lies, and whatever the bytes are, they are a container or
-// refused.
+// Context containers: sections are read back unchanged and in-place. Any bytes are either a container or refused.
 #include "epiphyte/kit/container/container.hpp"
 
 #include <gmock/gmock.h>
@@ -23,7 +22,7 @@ using testing::StartsWith;
 
 constexpr size_t kTable = sizeof(Header);
 
-// Sections 0 to 3, of which 1 has no name; key; names "a", "big", "none" and "same" (which is "a").
+// Sections 0 to 3 (section 1 has no name); key; names "a", "big", "none" and "same" (which is "a").
 std::string SmallContainer() {
   static const std::string big(300 << 10, 'x');
   ContextContainerBuilder builder(kTestFormat, "chip=1");

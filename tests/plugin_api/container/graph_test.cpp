@@ -1,5 +1,5 @@
-// Graphs in containers: each comes back as it was, its bytes where they lie, and whatever a file says, the answer is a
-// graph that has passed ir::Check, or one line.
+// Graphs in containers: each is read back unchanged, with its bytes in-place. For any file the answer is a graph that
+// has passed ir::Check, or an error of one line.
 #include "epiphyte/kit/container/graph.hpp"
 
 #include <gmock/gmock.h>
@@ -72,7 +72,7 @@ TEST(StoredGraph, WhatIsReadGivesTheSameBytesAgain) {
   EXPECT_EQ(Written(kit::ReadGraph(ContextContainer(blob, kTestFormat), "part_0").graph), bytes);
 }
 
-// Of the bodies only the type of their attribute would be left.
+// A stored node with bodies would keep only the type of their attribute.
 TEST(StoredGraph, NodesWithBodiesAreRefused) {
   for (const EpAttributeType type : {EP_ATTRIBUTE_GRAPH, EP_ATTRIBUTE_GRAPHS}) {
     ir::Graph graph = Graph();

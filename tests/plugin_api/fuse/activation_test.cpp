@@ -57,7 +57,7 @@ TEST(Activation, OfNoKnownNameIsRefused) {
   }
 }
 
-// The activation found behind x of a graph whose output is y.
+// The activation found behind x in a graph with output y.
 std::string Behind(std::string text, const kit::fuse::TakesActivation& takes = {}) {
   kit::ir::Graph graph = kit::ir::FromText("in v: float[2,3]\nx = Neg(v) : float[2,3]\n" + text + "\nout y");
   kit::ir::Editor editor(graph);

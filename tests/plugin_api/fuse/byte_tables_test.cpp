@@ -43,7 +43,7 @@ TEST(FuseByteTables, AResultThatIsReadElsewhereIsStillMade) {
 TEST(FuseByteTables, BoundsOfTheLastOneStayAndOthersEndAChain) {
   EXPECT_THAT(Recognised(With(kGelu, "code=[2,0,2]", "high=9, low=1, code=[2,0,2]"), Tables()),
               HasSubstr("high=9, low=1"));
-  // What has bounds depends on x as anything else; what reads it begins with it, and so reads two.
+  // A node with bounds still depends on x alone. Its reader starts a new chain, and therefore reads two inputs.
   EXPECT_EQ(RecognisedOperators(With(kGelu, "code=[14,0,-1]", "high=9, low=1, code=[14,0,-1]"), Tables()),
             "QLinearElementwise QLinearElementwise QLinearElementwise");
 }
@@ -51,7 +51,7 @@ TEST(FuseByteTables, BoundsOfTheLastOneStayAndOthersEndAChain) {
 TEST(FuseByteTables, TwoTensorsAreNoTable) {
   const std::string two = With(With(kGelu, "in x: int8[2,3]", "in x: int8[2,3]\nin z: int8[2,3]"), "(k, x)", "(k, z)");
   EXPECT_THAT(Recognised(two, Tables()), HasSubstr("code=[2,0,2]"));
-  // Nor is a constant that has more than one element, or more dimensions than what it is combined with.
+  // A constant with several elements, or with more dimensions than the other operand, gives no table either.
   for (const std::string k : {"const k: int8[3] = [2, 2, 2]", "const k: int8[1,1,1] = [2]"}) {
     const std::string text = With(kGelu, "const k: int8[] = [2]", k);
     EXPECT_THAT(Recognised(text, Tables()), HasSubstr("code=[3,0,2]")) << k;
@@ -61,7 +61,8 @@ TEST(FuseByteTables, TwoTensorsAreNoTable) {
             "QLinearElementwise");
 }
 
-// The bytes in between mean what they meant to the one who made them, or else they are where a chain begins.
+// Producer and reader must agree on scale and zero point of the bytes between them. Otherwise the reader begins a new
+// chain.
 TEST(FuseByteTables, ADifferentMeaningOfAByteEndsAChain) {
   const std::string other =
       With(kGelu, "scales=[0.125,0.0625], zero_points=[4,5]", "scales=[0.5,0.0625], zero_points=[4,5]");

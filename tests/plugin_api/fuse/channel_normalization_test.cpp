@@ -55,7 +55,7 @@ TEST(FuseChannelNormalizations, StaysOverOtherAxes) {
             "InstanceNormalization");
 }
 
-// As PyTorch writes it below opset 18.
+// GroupNormalization as PyTorch writes it below opset 18.
 const std::string kGroup = R"(
 in x: float[2,4,3,3]
 const shape: int64[3] = [0, 2, -1]

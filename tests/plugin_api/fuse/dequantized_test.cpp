@@ -52,7 +52,7 @@ TEST(FoldDequantized, ByAnAxisWithOthersBehindIt) {
               ElementsAre(0.0f, 0.5f, 1.0f, 200.0f, -590.0f, -588.0f));
 }
 
-// All of an axis is one block, for each index of what is before it.
+// The whole axis is one block, for each index of the axes before it.
 TEST(FoldDequantized, ABlockMayBeAsLargeAsANumber) {
   EXPECT_THAT(FloatsOf("in x: float[2,3]\nconst w: int8[2,3] = [1, 2, 3, 4, 5, 6]\nconst s: float[2,1] = [1, 10]\n"
                        "d = DequantizeLinear@21<axis=1, block_size=9223372036854775807>(w, s) : float[2,3]\n"
@@ -104,7 +104,7 @@ TEST(FoldDequantized, ItSaysHowManyBytesItMade) {
   EXPECT_EQ(made, 8u);
 }
 
-// 20 rows in blocks of 16, two columns; the numbers of column 1 are those of column 0 and 1 more.
+// 20 rows in blocks of 16, two columns. Each number of column 1 is that of column 0 plus 1.
 std::string BlockedText(const std::string& zeros) {
   std::string numbers, columns;
   for (int k = 0; k < 20; ++k)
@@ -153,7 +153,7 @@ TEST(FuseBlockedWeights, OtherBlocksAndOperatorsThatAProviderDeclinesStay) {
   EXPECT_EQ(RecognisedOperators(wider, Blocked()), "DequantizeLinear MatMul");
 }
 
-// Four rows of 32 columns, whose columns or rows are in blocks.
+// Four rows of 32 columns, with blocks along the columns or the rows.
 TEST(FuseBlockedWeights, BlocksOfColumnsAndSmallOnesStay) {
   std::string numbers;
   for (int i = 0; i < 16 * 32; ++i) numbers += (i == 0 ? "" : ",") + std::to_string(i % 100);

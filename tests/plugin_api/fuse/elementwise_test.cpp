@@ -23,7 +23,7 @@ Recogniser Elementwise(ElementwiseOptions options = {}) {
   return [options](kit::ir::Editor& editor) { kit::fuse::FuseElementwise(editor, options); };
 }
 
-// What a program makes of one number for each input, by the words of elementwise_program.hpp.
+// Result of a program for one number from each input, as elementwise_program.hpp defines it.
 double Compute(const ElementwiseProgram& program, const std::vector<double>& inputs) {
   std::vector<double> results;
   for (const ElementwiseProgram::Instruction& step : program.instructions) {

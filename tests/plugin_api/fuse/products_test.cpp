@@ -159,7 +159,7 @@ TEST(FoldIntoConvolutions, StaysWhereTheResultIsNeededAsItIs) {
       << "a factor that isn't finite";
 }
 
-// Who reports progress with them lets the host drop the weights that they replace.
+// A caller that reports this progress lets the host drop the weights that the folds replace.
 TEST(FoldIntoConvolutions, TellsHowManyBytesEachFoldMade) {
   std::vector<uint64_t> made;
   EXPECT_EQ(RecognisedOperators(R"(

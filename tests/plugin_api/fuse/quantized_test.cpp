@@ -1,4 +1,4 @@
-// QDQ units become operators on quantised numbers, and what can't be one stays as it is.
+// QDQ units become operators on quantised numbers. Nodes that can't become one stay unchanged.
 #include "epiphyte/kit/fuse/quantized.hpp"
 
 #include <gmock/gmock.h>
@@ -74,7 +74,7 @@ TEST(FuseQuantized, WithBoundsItIsTheKits) {
                                 "(c, s, z) : uint8", "(r, s, z) : uint8");
   EXPECT_EQ(Recognised(relu, Quantized()),
             "y = epiphyte.kit::QLinearConv<high=255, low=128, strides=[1,1]>(x, s, z, w, ws, wz, s, z, y_bias)\n");
-  // A Relu that the zero point does already is none.
+  // A Relu is dropped if the zero point has the same effect.
   std::string idle = relu;
   idle = With(idle, "const z: uint8[] = [128]", "const z: uint8[] = [0]");
   EXPECT_EQ(RecognisedGraph(idle, Quantized()).nodes[0].domain, "");
@@ -200,7 +200,7 @@ TEST(FuseQuantized, AProviderSaysWhatItTakes) {
             "DequantizeLinear DequantizeLinear DequantizeLinear Conv QuantizeLinear");
 }
 
-// What is between two units may be an output of the graph, too.
+// The value between two units may be a graph output, too.
 TEST(FuseQuantized, QuantisedNumbersMayBeOutputs) {
   EXPECT_EQ(
       Recognised(kConv + "dy = DequantizeLinear@13(y, s, z) : float[1,2,4,4]\n"
@@ -212,7 +212,7 @@ TEST(FuseQuantized, QuantisedNumbersMayBeOutputs) {
   EXPECT_THAT(RecognisedOperators(kConv + "out c\n", Quantized()), Not(HasSubstr("QLinear")));
 }
 
-// What a DequantizeLinear makes may go elsewhere, too.
+// The result of a DequantizeLinear may have further readers.
 TEST(FuseQuantized, OthersThatReadTheFloatsKeepThem) {
   const std::string text = kConv + "n = Neg@13(dx) : float[1,2,4,4]\nout n\n";
   EXPECT_EQ(RecognisedOperators(text, Quantized()), "DequantizeLinear QLinearConv Neg");
@@ -246,11 +246,11 @@ out y
   // One number for all columns.
   EXPECT_THAT(bias(With(gemm, "c: float[3] = [1, 0, -1]", "c: float[] = [2]")), ElementsAre(8, 8, 8));
   EXPECT_THAT(bias(With(gemm, "c: float[3] = [1, 0, -1]", "c: float[1,3] = [1, 0, 2]")), ElementsAre(4, 0, 8));
-  // A matrix as it is.
+  // A weight matrix without transposition.
   const std::string plain = With(With(With(gemm, "<transB=1>", ""), "b: int8[3,2]", "b: int8[2,3]"),
                                  "(b, s, z) : float[3,2]", "(b, s, z) : float[2,3]");
   EXPECT_EQ(Recognised(plain, Quantized()), "y = epiphyte.kit::QLinearMatMul(a, s, z, b, s, z, s, z, y_bias)\n");
-  // What is no product of the numbers as they are, and a number for each row, which is no bias of columns.
+  // No fusion: a Gemm that is more than a plain GEMM, and a bias with one number for each row instead of each column.
   for (const auto& [from, to] : {std::pair{"transB=1", "transB=1, alpha=2.0"},
                                  {"transB=1", "transB=1, transA=1"},
                                  {"c: float[3] = [1, 0, -1]", "c: float[3,1] = [1, 0, -1]"}})
@@ -301,11 +301,11 @@ TEST(FuseQuantized, InputsOfAConcatAreBroughtToItsNumbers) {
   };
   EXPECT_EQ(Recognised(concat, Quantized()), brought("y_input0", "x", "128,128") + brought("y_input1", "k", "128,128") +
                                                  "y = Concat<axis=0>(y_input0, y_input1)\n");
-  // What has them already stays.
+  // An input with the output's scale and zero point stays unchanged.
   EXPECT_EQ(
       Recognised(With(concat, "dk = DequantizeLinear@13(k, s, z)", "dk = DequantizeLinear@13(k, t, z)"), Quantized()),
       brought("y_input0", "x", "128,128") + "y = Concat<axis=0>(y_input0, k)\n");
-  // What only the result's bounds would make of it stays in float.
+  // A Relu that could only become bounds of the result stays in float.
   EXPECT_THAT(RecognisedOperators(
                   With(With(concat, "y = Quant", "r = Relu@14(m) : float[4,3]\ny = Quant"), "(m, t, z)", "(r, t, z)"),
                   Quantized()),
@@ -391,7 +391,7 @@ out y
             "y = epiphyte.kit::QLinearLayerNormalization<axis=1, epsilon=0.001, scales=[0.5,0.25], "
             "zero_points=[3,3]>(x, g, b)\n");
   EXPECT_THAT(Recognised(With(norm, "(dx, g, b)", "(dx, g)"), Quantized()), HasSubstr(">(x, g)"));
-  // What else reads the floats still does.
+  // Other readers of the floats keep them.
   EXPECT_EQ(RecognisedOperators(norm + "r = Relu@14(dx) : float[2,3,4]\nout r\n", Quantized()),
             "DequantizeLinear QLinearLayerNormalization Relu");
   const std::string all = "DequantizeLinear LayerNormalization QuantizeLinear";
@@ -449,7 +449,7 @@ TEST(FuseQuantized, AMoveKeepsNothingBack) {
                            "m = SpaceToDepth@13<blocksize=1>(dx) : float[2,3]\nr = Relu@14(m) : float[2,3]\n"
                            "y = QuantizeLinear@13(r, s, z) : uint8[2,3]\nout y\n";
   EXPECT_THAT(RecognisedOperators(text, Quantized()), HasSubstr("DequantizeLinear SpaceToDepth"));
-  // Where the Relu does nothing it is none.
+  // A Relu that changes nothing is dropped.
   EXPECT_EQ(RecognisedOperators(With(text, "[128]", "[0]"), Quantized()), "SpaceToDepth");
 }
 

@@ -1,4 +1,4 @@
-// What recognisers make of a graph that a text describes (epiphyte/kit/graph/text.hpp).
+// Results of recognisers for a graph in text form (epiphyte/kit/graph/text.hpp).
 //
 //   EXPECT_EQ(Recognised("in x: float[2]\n…", [](kit::ir::Editor& editor) { kit::fuse::FuseGelu(editor); }),
 //             "y = Gelu<approximate=\"none\">(x)\n");
@@ -25,11 +25,11 @@ inline kit::ir::Graph RecognisedGraph(std::string_view text, const Recogniser& r
   kit::ir::Check(graph);
   return graph;
 }
-// Its nodes, one a line.
+// Nodes of RecognisedGraph, one a line.
 inline std::string Recognised(std::string_view text, const Recogniser& recogniser) {
   return kit::ir::NodesToText(RecognisedGraph(text, recogniser));
 }
-// Its operators in order, "Conv Relu".
+// Operators of RecognisedGraph in order, "Conv Relu".
 inline std::string RecognisedOperators(std::string_view text, const Recogniser& recogniser) {
   std::string list;
   for (const kit::ir::Node& node : RecognisedGraph(text, recogniser).nodes)

@@ -10,7 +10,7 @@ namespace {
 
 const Recogniser kFuse = [](kit::ir::Editor& editor) { kit::fuse::FuseRotaryEmbedding(editor); };
 
-// As Llama's exporters write it: angles twice beside each other.
+// The pattern of Llama's exporters: two copies of the angles, concatenated.
 const std::string kHead = R"(
 in x: float[1,2,3,8]
 in z: float[1,4,3,8]
@@ -90,7 +90,7 @@ TEST(FuseRotaryEmbedding, AnglesForAllRowsOfABatchAreRepeated) {
             "sin/half = Slice(sin, sin/begin, sin/end, sin/axis)\nsin/cache = Squeeze(sin/half, sin/axes)\n"
             "sin/batches = Expand(sin/cache, sin/shape)\n"
             "y = RotaryEmbedding(x, cos/batches, sin/batches)\n");
-  // Angles of two batches share what is made of one row.
+  // The angles of two batches share the tables made from one row.
   EXPECT_EQ(RecognisedOperators(head + text + Turn("z", "w", "float[1,4,3,8]"), kFuse),
             "Concat Unsqueeze Cos Sin Slice Squeeze Expand Slice Squeeze Expand RotaryEmbedding RotaryEmbedding");
 }

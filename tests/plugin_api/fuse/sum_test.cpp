@@ -1,4 +1,4 @@
-// Sum of two tensors is Add, whatever version it is of.
+// Sum of two tensors becomes Add, in every version of Sum.
 #include "epiphyte/kit/fuse/sum.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The editor: who makes and reads what while a graph is rewritten.
+// The editor tracks producers and readers of values while a graph is rewritten.
 #include "epiphyte/kit/graph/editor.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Graphs as text: what is written is read again as it was, and what can't be read is told of by its line.
+// Graphs as text: a written graph is read back unchanged, and an error names the line that can't be read.
 #include "epiphyte/kit/graph/text.hpp"
 
 #include <gmock/gmock.h>

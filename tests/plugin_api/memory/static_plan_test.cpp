@@ -1,5 +1,5 @@
-// The plan of a graph whose shapes are known: nothing that is needed is written over, and memory is shared where it
-// can.
+// The memory plan of a graph with known shapes: no value that is still needed is overwritten, and memory is shared if
+// possible.
 #include <gmock/gmock.h>
 
 #include <random>
@@ -160,7 +160,7 @@ TEST(StaticPlan, RandomGraphsReadWhatWasWritten) {
     std::vector<int32_t> made = {0};
     for (int n = 0; n < 40; ++n) {
       const char* op = ops[random() % 4];
-      // Mostly of what is young, so that values die.
+      // Prefers recent values, so that older ones die.
       const auto pick = [&] { return made[made.size() - 1 - random() % std::min<size_t>(made.size(), 6)]; };
       std::vector<int32_t> inputs = {pick()};
       if (op[0] == 'A') inputs.push_back(pick());
@@ -175,7 +175,7 @@ TEST(StaticPlan, RandomGraphsReadWhatWasWritten) {
     options.place_outputs = random() % 2 == 0;
     const StaticPlan plan = PlanMemory(graph, options);
 
-    // What lies at each 64 bytes: a value, or who it is an alias of.
+    // For each 64 bytes the value that lies there; for an alias, the value that it aliases.
     std::vector<int32_t> arena(plan.arena_bytes / 64, -1);
     std::vector<int32_t> content(graph.values.size());
     for (size_t v = 0; v < content.size(); ++v) content[v] = static_cast<int32_t>(v);

@@ -1,4 +1,4 @@
-// Equal weights are there once, as long as somebody has them; and memory from the heap is aligned.
+// Equal weights are stored once, as long as they are referenced. Memory from the heap is aligned.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// What a provider made with the kit claims reaches the host as it was said.
+// Claims of a provider made with the kit reach the host unchanged.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -146,7 +146,7 @@ TEST_F(KitCompile, ACancelListenerIsCalledAtOnceAndNotAfterItsEnd) {
     EXPECT_THROW(all.task().ThrowIfCancelled(), kit::Error);
     const kit::CancelListener late(all.task(), [&] {
       ++calls;
-      throw 1;  // nobody could do anything with it
+      throw 1;  // an exception without any information
     });
     EXPECT_EQ(calls, 2) << "it has happened";
     all.task().ThrowIfCancelled();

@@ -35,7 +35,7 @@ class KitContext : public testing::Test {
     model_ = scripted_.harness().Compile(*provider_, kTwo);
     return Save(*provider_);
   }
-  // Of the model that Saved compiled.
+  // The context nodes of the model that Saved compiled.
   std::vector<core::ContextNodeToLoad> NodesToLoad() const {
     std::vector<core::ContextNodeToLoad> nodes;
     for (const core::Partition& partition : model_.partitions) {

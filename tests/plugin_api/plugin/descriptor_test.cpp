@@ -1,4 +1,4 @@
-// What the host is told of a plugin made with the kit, and that each host has a plugin of its own.
+// The descriptor of a plugin made with the kit. Each host has a plugin object of its own.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ const EpPluginDescriptor* OfPlain() { return EPIPHYTE_KIT_DESCRIPTOR(Plain, "pla
 const EpPluginDescriptor* OfSilent() { return EPIPHYTE_KIT_DESCRIPTOR(Silent, "silent", "tests", "1.0.0", "A"); }
 const EpPluginDescriptor* OfSaving() { return EPIPHYTE_KIT_DESCRIPTOR(Saving, "saving", "tests", "1.2.3", "A", "B"); }
 
-// A host of the test's own: that of the core, with statuses that it counts.
+// A host of the test's own: the core's host, with statuses that it counts.
 class Host {
  public:
   Host() : status_(*core::HostInfo()->status), info_(*core::HostInfo()) {
@@ -174,7 +174,7 @@ TEST(KitDescriptor, APluginWithoutDevicesStandsForOne) {
   EXPECT_STREQ(plain.Device()->driver_version, "1.0.0");
 }
 
-// A plugin whose state is its host's.
+// A plugin with separate state for each host.
 class Counting final : public kit::Plugin {
  public:
   explicit Counting(const kit::PluginConfig& config) : kit::Plugin(config) {

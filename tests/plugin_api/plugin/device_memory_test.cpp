@@ -1,4 +1,4 @@
-// The table of ep_device.h that the kit makes of a plugin's classes: what they do and throw reaches the host.
+// The table of ep_device.h that the kit makes from a plugin's classes: their results and exceptions reach the host.
 #include <gmock/gmock.h>
 
 #include <atomic>

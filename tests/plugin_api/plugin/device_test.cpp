@@ -1,4 +1,4 @@
-// What a plugin made with the kit says of its kernels and tables reaches the host as it is.
+// A kit plugin's descriptions of its kernels and its tables reach the host unchanged.
 #include <gtest/gtest.h>
 
 #include <cstddef>

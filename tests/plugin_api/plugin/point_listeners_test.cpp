@@ -16,7 +16,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::SizeIs;
 
-// Points that are reached when the test says so; 100 is none of them, which is found out when 1 is reached.
+// Points that are reached when the test says so. 100 is an invalid point, which is detected when 1 is reached.
 class Points {
  public:
   void Reach(uint64_t point) {
@@ -65,7 +65,7 @@ class PointListenersTest : public testing::Test {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::string> heard_;
-  std::optional<PointListeners> listeners_;  // goes first: its threads use what is above
+  std::optional<PointListeners> listeners_;  // destroyed first: its threads use the members above
 };
 
 TEST_F(PointListenersTest, EachIsCalledOnceWhenItsPointIsReached) {

@@ -1,4 +1,4 @@
-// What a provider made with the kit learns of its session when it is made.
+// Information about the session that a provider made with the kit gets at construction.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ TEST(KitProvider, RunsLoopsOnTheSessionsThreads) {
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(sums[static_cast<size_t>(i)], i);
 }
 
-// What the sessions of a group share.
+// State that the sessions of a group share.
 struct Workspace {
   Workspace() { ++alive; }
   ~Workspace() { --alive; }

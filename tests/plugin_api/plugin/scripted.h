@@ -1,4 +1,4 @@
-// ScriptedPlugin: a plugin of the kit's in this process, each of whose calls a test writes.
+// ScriptedPlugin: a kit plugin in this process. A test writes each of its calls.
 //
 //   Scripted scripted;
 //   scripted.script.claim = [](const kit::GraphView& graph, kit::Claims& claims) { … };
@@ -32,7 +32,8 @@ class AddKernel : public kit::Kernel {
   float number_;
 };
 
-// What is left out: every node is claimed, partitions get kernels that add nothing, contexts are one empty payload.
+// Defaults for empty members: every node is claimed, partitions get kernels that add nothing, contexts are one empty
+// payload.
 struct Script {
   std::function<void(const kit::ProviderConfig& config)> create;
   std::function<void(const kit::GraphView& graph, kit::Claims& claims)> claim;
@@ -84,14 +85,14 @@ class Scripted {
   std::shared_ptr<core::Provider> Make(core::ShareMembership share = {}) const {
     return harness_.Make(std::move(share));
   }
-  // What a provider claims of a model.
+  // A provider's claims for a model.
   core::Capability Claim(core::Provider& provider, std::string_view text) {
     const std::string bytes = OnnxFromText(text);
     models_.push_back(core::ReadModelMemory(bytes.data(), bytes.size(), nullptr, {}));
     models_.back().graph->Finalize();
     return provider.GetCapability(*models_.back().graph);
   }
-  // Its nodes by what they make first.
+  // Names of nodes, taken from their first outputs.
   static std::vector<std::string> NamesOf(const std::vector<core::Node*>& nodes) {
     std::vector<std::string> names;
     for (const core::Node* node : nodes) names.emplace_back(node->outputs()[0]->name());

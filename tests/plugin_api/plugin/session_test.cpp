@@ -131,7 +131,8 @@ TEST_F(KitTest, NestedGraphsArePartitionedToo) {
   EXPECT_THAT(run(reloaded, false), ElementsAre(2, -6));
 }
 
-// Graphs of the same names in two payloads, with a secondary in each: the merged model says which is whose.
+// Graphs of the same names in two payloads, with a secondary in each. The merged model records which payload each node
+// uses.
 TEST_F(KitTest, EmbeddedContextsMergedRunAsTheyDidApart) {
   const auto compile = [&](const std::string& name, const std::string& text) {
     SessionOptions options = OptionsFor({"doubler"});

@@ -22,7 +22,7 @@ class StoredPartitionTest : public testing::Test {
     compiled_ = cpu_.Compile(*provider, model);
     return ToBlob(Save(*provider).payloads.at(0));
   }
-  // What loading `model`'s first node by this name says.
+  // The outcome of loading `model`'s first node under this name.
   std::string Load(const CompiledModel& model, std::string name, const core::ContextBlob& blob) {
     const core::Partition& partition = model.partitions.at(0);
     core::ContextNodeToLoad node;
@@ -69,7 +69,8 @@ TEST_F(StoredPartitionTest, OfAnotherModelsNodeIsRefused) {
   auto provider = cpu_.Make({});
   const CompiledModel other = cpu_.Compile(*provider, R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[2] x, float[2] z) => (float[2] y) { y = Add(x, z) })");
-  EXPECT_THAT(Load(other, name, blob), HasSubstr("has 1 inputs and 1 outputs in the cpu context, its node has 2 and 1"));
+  EXPECT_THAT(Load(other, name, blob),
+              HasSubstr("has 1 inputs and 1 outputs in the cpu context, its node has 2 and 1"));
 }
 
 }  // namespace

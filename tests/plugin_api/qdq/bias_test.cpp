@@ -17,7 +17,7 @@ struct Found {
   std::string why;
 };
 
-// Of y = Gemm(x, w, b), where x has the scale 0.5 and w `weights`.
+// Analysis of the bias in y = Gemm(x, w, b). x has the scale 0.5 and w is `weights`.
 Found BiasOf(const std::string& bias, const std::string& weights = "(qw, s)") {
   kit::ir::Graph graph = kit::ir::FromText(
       Text("in q: uint8[3,3]\nconst qw: int8[3,3] = …\nconst s23: float[2,3] = [1, 1, 1, 2, 2, 2]\nx = "

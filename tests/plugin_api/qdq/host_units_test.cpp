@@ -63,7 +63,7 @@ std::string ReasonFor(const kit::qdq::HostUnits& units, const std::string& value
   return "nothing makes " + value;
 }
 
-// What the host makes of the groups: for each partition, how many nodes it has.
+// Partitions that the host makes from the groups: the number of nodes in each.
 std::vector<size_t> PartitionSizes(core::Graph& graph, const Options& options = {}) {
   core::PartitionProvider provider{
       "units", "", [&](core::Graph& asked) {
@@ -153,7 +153,8 @@ TEST(HostUnits, ThatShareAroundOthersThatShareAreOneGroup) {
   EXPECT_THAT(GroupsText(model.Find()), ElementsAre("Sigmoid+Tanh+Elu+Add+Add: x a ra da b rb db c rc dc y ry dy w r"));
 }
 
-// One path leads through units alone and one through a node of none: the sum goes, and not what is on the paths.
+// One path leads through units alone, and one through a node without a unit. The sum leaves the group, and the nodes on
+// the paths stay.
 TEST(HostUnits, OnAPathWithOthersNodesStayWhereTheyAre) {
   Model model("(uint8[4] q) => (uint8[4] r)", R"(
     x = DequantizeLinear(q, s, z)

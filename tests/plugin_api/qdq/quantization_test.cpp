@@ -16,7 +16,7 @@ struct Read {
   kit::ir::Graph graph;  // what the quantization's tensors are in
 };
 
-// Of the last node.
+// Reads the quantization of the last node.
 Read ReadLast(const std::string& statements) {
   Read read;
   read.graph = kit::ir::FromText(Text(statements));

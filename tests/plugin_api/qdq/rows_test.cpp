@@ -1,4 +1,4 @@
-// Of which operators QDQ units are made, each kind in each situation: golden texts.
+// Operators that form QDQ units, each kind in each situation: golden texts.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -371,7 +371,7 @@ class Situation {
   size_t First(char letter) const { return std::string_view(row_.inputs).find(letter); }
   size_t LastOfNumbers() const { return std::string_view(row_.inputs).find_last_of("xw"); }
 
-  // What is in front of an input, `x0` and so on.
+  // Statements that make an operator's input, `x0` and so on.
   std::string Input(size_t i) const {
     const std::string n = std::to_string(i);
     const bool is_weights = row_.inputs[i] == 'w';
@@ -394,7 +394,7 @@ class Situation {
     return q + "x" + n + " = DequantizeLinear@13" + axis + "(q" + n + scales + ") : float[4,4]\n";
   }
 
-  // The operator and what is behind it; names of its values end in `suffix`.
+  // The operator and the nodes behind it. Names of its values end in `suffix`.
   std::string Operator(const std::string& suffix) const {
     std::string inputs;
     for (size_t i = 0; i < InputCount(); ++i) inputs += (i == 0 ? "x" : ", x") + std::to_string(i);

@@ -1,4 +1,4 @@
-// What QDQ units demand of scales, zero points and types.
+// Requirements of QDQ units on scales, zero points and types.
 #include <gmock/gmock.h>
 
 #include "epiphyte/kit/abi/error.hpp"
@@ -97,7 +97,7 @@ TEST(QdqScales, WhereTypesAreNotKnownTheZeroPointTellsThem) {
       "Sigmoid(x) -> r");
 }
 
-// What is wrong with a DequantizeLinear.
+// The reason why a DequantizeLinear forms no unit.
 std::string Trouble(const std::string& parameters, const std::string& inputs) {
   const std::string reason = Units(parameters + "in q: uint8[4,4]\nx = DequantizeLinear@21" + inputs +
                                        " : float[4,4]\ny = Sigmoid@13(x) : float[4,4]\nr = QuantizeLinear@13(y, s, z) "

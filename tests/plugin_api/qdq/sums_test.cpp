@@ -61,7 +61,7 @@ TEST(HoldsSums, OfKnownNumbersByWhatTheyAre) {
   EXPECT_TRUE(Weights({100000}, numbers).Hold(One()));
   numbers.assign(100000, -85);
   EXPECT_FALSE(Weights({100000}, numbers).Hold(One()));
-  // Of two outputs, each has half.
+  // Two outputs share the numbers, half each.
   EXPECT_TRUE(Weights({100000}, numbers).Hold({2, [](int64_t i) { return i % 2; }}));
 }
 

@@ -49,8 +49,8 @@ inline std::string UnitsText(const kit::ir::Editor& editor, const kit::qdq::Unit
   return text;
 }
 
-// What holds for every graph: each node is in one unit, in the order of the graph; what a unit reads is its own or an
-// earlier one's; nodes of no QDQ unit, and no others, have a reason of one line.
+// Checks the invariants of every graph: Each node is in one unit, in the order of the graph. A unit reads its own
+// values or those of an earlier unit. Exactly the nodes without a QDQ unit have a reason of one line.
 inline void ExpectWhole(const kit::ir::Editor& editor, const kit::qdq::Units& found) {
   std::vector<int> times(static_cast<size_t>(editor.node_count()), 0);
   for (size_t u = 0; u < found.units.size(); ++u) {
@@ -109,7 +109,7 @@ inline std::string Units(const std::string& statements, const std::string& value
   return UnitsOf(Text(statements), value, options);
 }
 
-// Why the node that makes a value is in no QDQ unit, whatever the others are in.
+// The reason why the node that makes `value` is in no QDQ unit.
 inline std::string ReasonOf(const std::string& statements, const std::string& value,
                             const kit::qdq::Options& options = {}) {
   kit::ir::Graph graph = kit::ir::FromText(Text(statements));

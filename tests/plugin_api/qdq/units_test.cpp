@@ -1,5 +1,5 @@
-// QDQ units beyond the rows of the table: who shares what with whom, what stands between an operator and its
-// QuantizeLinear, what scales and types are possible, and why there is no unit.
+// QDQ units beyond the rows of the table: nodes shared between units, nodes between an operator and its QuantizeLinear,
+// possible scales and types, and reasons why there is no unit.
 #include "epiphyte/kit/qdq/units.hpp"
 
 #include <gmock/gmock.h>

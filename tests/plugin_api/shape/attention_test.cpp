@@ -30,7 +30,7 @@ TEST(AttentionShape, HeadsMayStandFirstOrSideBySide) {
   }
   EXPECT_EQ(ShapeText(first.Output()), "[2,8,5,12]");
   EXPECT_EQ(ShapeText(beside.Output()), "[2,5,96]");
-  // Of element 3 of query 4 of head 6 of image 1.
+  // Offset of element 3 of query 4 of head 6 of image 1.
   EXPECT_EQ(first.Offset(1, 6, 4, 8, 5, 16) + 3, ((1 * 8 + 6) * 5 + 4) * 16 + 3);
   EXPECT_EQ(beside.Offset(1, 6, 4, 8, 5, 16) + 3, (1 * 5 + 4) * 128 + 6 * 16 + 3);
 }

@@ -33,7 +33,7 @@ TEST(BroadcastShape, SaysWhichShapesDoNotFitAndWhere) {
             "shapes [0] and [2] do not broadcast: 0 and 2 in dimension 1 from the right");
 }
 
-// Where element `i` of a tensor of shape `out` reads in one of shape `dims`.
+// Offset in a tensor of shape `dims` that element `i` of a tensor of shape `out` reads.
 int64_t Place(const Dims& out, const Dims& dims, int64_t i) {
   int64_t place = 0, stride = 1;
   for (size_t d = out.size(); d-- > 0; i /= out[d]) {

@@ -1,4 +1,4 @@
-// What a call of the kit's complains of.
+// The error message of a kit call.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Equations of Einsum, and what they make of shapes.
+// Equations of Einsum and the output shapes that they give.
 #include <gmock/gmock.h>
 
 #include "epiphyte/kit/shape/einsum.hpp"

@@ -172,7 +172,7 @@ TEST(Pad, MapsSayWhereElementsComeFrom) {
   EXPECT_THAT(kit::PadMap(PadMode::kWrap, 3, 4, 1, 8), ElementsAre(2, 0, 1, 2, 0, 1, 2, 0));
   EXPECT_THAT(kit::PadMap(PadMode::kReflect, 3, 5, 3, 11, 8, 11), ElementsAre(1, 0, 1));
   EXPECT_THAT(kit::PadMap(PadMode::kConstant, 3, 2, 1, 6, 1, 4), ElementsAre(-1, 0, 1));
-  // What is cropped isn't seen by what pads.
+  // Cropping comes first, so padding never reads cropped elements.
   EXPECT_THAT(kit::PadMap(PadMode::kEdge, 4, -1, 2, 5), ElementsAre(1, 2, 3, 3, 3));
   EXPECT_THAT(kit::PadMap(PadMode::kReflect, 1, 1, 1, 3), ElementsAre(0, 0, 0));
   EXPECT_THAT(Complaint([] { kit::PadMap(PadMode::kEdge, 0, 1, 0, 1); }), HasSubstr("an empty dimension found"));

@@ -358,7 +358,7 @@ TEST_F(CompiledProgramTest, ACopyBetweenRangesWaitsForWhatMakesThem) {
   stream.Synchronize(stream.Signal());
   EXPECT_EQ(Get(*device_, z), std::vector<uint32_t>(1000, 6));
   EXPECT_EQ(program.barrier_count(), 1u);
-  // To where it is already: nothing to do.
+  // The output is copied to where it is already: nothing to do.
   program.Submit(stream, std::vector<BufferRange>{x, y, y});
   stream.Synchronize(stream.Signal());
   EXPECT_EQ(program.barrier_count(), 0u);

@@ -62,7 +62,7 @@ class FailingDriverTest : public DeviceTest {
     DeviceTest::UseDevice(device, list, std::vector<uint32_t>(100, 7), 1);
   }
 
-  // With memory that the host reaches, or without.
+  // Opens a device with or without host-visible memory.
   std::shared_ptr<Device> OpenFor(const Call& call, bool unified) {
     return OpenAs(unified, call.when != Call::kWithFences);
   }

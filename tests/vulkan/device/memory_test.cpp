@@ -118,7 +118,7 @@ TEST_F(MemoryTest, WhatTheDriverRefusesIsAnErrorAndLeavesNothingBehind) {
   EXPECT_NO_THROW(device->Allocate(32 * kMiB, "weights"));
 }
 
-// As on a device whose memory the host can't reach: everything goes through the staging buffer.
+// Simulates a device without host-visible memory: everything goes through the staging buffer.
 class StagedTest : public DeviceTest {
  protected:
   std::shared_ptr<Device> OpenStaged(const Validation& validation = {}) { return OpenAs(false, true, validation); }

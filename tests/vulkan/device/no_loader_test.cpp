@@ -6,7 +6,7 @@
 namespace epiphyte::vulkan {
 namespace {
 
-// In a process of its own: what was loaded once stays.
+// Runs in a separate process, because a library that was loaded once stays.
 TEST(NoLoaderDeathTest, WithoutTheLoaderThereIsNoInstanceAndTheReasonNamesThePackage) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(

@@ -1,4 +1,4 @@
-// Pipeline caches: what a driver made comes back to it, and nothing else reaches it, whoever wrote the digests.
+// Pipeline caches: data that a driver made comes back to it, and no other data reaches it, even with matching digests.
 #include <cstring>
 
 #include "epiphyte/kit/memory/digest.hpp"
@@ -30,7 +30,7 @@ class PipelineCacheTest : public DeviceTest {
       return result;
     };
     data_ = device_->PipelineCacheData();
-    // From here on the driver is given nothing that isn't as it made it.
+    // From here on the driver must get only data that it made itself.
     given_ = 0;
     real_ = device_->handles().vk.vkCreatePipelineCache;
     device_->handles().vk.vkCreatePipelineCache = [](VkDevice device, const VkPipelineCacheCreateInfo* info,
@@ -40,7 +40,8 @@ class PipelineCacheTest : public DeviceTest {
     };
   }
 
-  // Why a cache with another number at that place is not used. Its digests fit, as of somebody who knows the format.
+  // Reason for not using a cache with another number at that place. Its digests match, as an attacker who knows the
+  // format would make them.
   template <typename T>
   std::string WhyNotWith(size_t at, T number) {
     std::vector<std::byte> forged = data_;
@@ -54,7 +55,7 @@ class PipelineCacheTest : public DeviceTest {
     std::memcpy(bytes.data() + at, &number, sizeof number);
   }
 
-  // Where the header of pipeline_cache.cpp has them.
+  // Offsets in the header of pipeline_cache.cpp.
   static constexpr size_t kHeaderBytes = 128, kDataBytes = 104, kDataDigest = 112, kHeaderDigest = 120;
 
   std::shared_ptr<Device> device_;

@@ -30,7 +30,7 @@ struct Watched<kMember> {
 
 class ProcessEndTest : public DeviceTest {
  protected:
-  // What a session has, in a static variable that is there before the driver is opened.
+  // Keeps the device and the program, as a session may, in static variables that exist before the driver is opened.
   void EndWithAProgramUnderWay(bool timeline) {
     static std::shared_ptr<Device> device;
     static std::unique_ptr<HostProgram> program;

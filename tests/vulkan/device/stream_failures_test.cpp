@@ -1,5 +1,5 @@
-// Streams that fail, and those of other devices: what was submitted before is done, what fails leaves nothing under
-// way, and nobody but the stream suffers from it.
+// Streams that fail, and streams of other devices: work submitted before a failure is done, a failed call leaves
+// nothing under way, and no other stream is affected.
 #include <functional>
 #include <thread>
 #include <utility>
@@ -84,7 +84,7 @@ TEST_P(StreamFailures, StagingMemoryIsUsedUntilTheLastPartOfABatchIsDone) {
   Stream stream(device_), other(device_);
   KeepBusy(stream);
   {
-    // What reads mapped memory divides the batch; the second part is behind another stream's work.
+    // A copy that reads mapped memory divides the batch; the second part is behind another stream's work.
     const AfterNextWait busy(vk(), [&] { KeepBusy(other); });
     stream.Copy(std::vector<StreamCopy>{In(one, a), Out(b, out), In(two, c)});
   }

@@ -1,4 +1,4 @@
-// What the tests of streams share: a device of each kind (with memory that the host reaches and without, with timeline
+// Helpers for the tests of streams: a device of each kind (with and without host-visible memory, with timeline
 // semaphores and with fences), copies as pairs of words and ranges, and work that takes a while.
 //
 //     class X : public StreamTest {};
@@ -59,7 +59,7 @@ class StreamTest : public DeviceTest, public testing::WithParamInterface<StreamK
   }
   static void Copy(Stream& stream, const StreamCopy& copy) { stream.Copy({&copy, 1}); }
   static void Finish(Stream& stream) { stream.Synchronize(stream.Signal()); }
-  // What is there when all that was submitted is done.
+  // The contents of `from` after all submitted work is done.
   static Words Read(Stream& stream, const BufferRange& from) {
     Words words(from.size / sizeof(uint32_t));
     Copy(stream, Out(from, words));

@@ -163,7 +163,7 @@ TEST_P(StreamTest, AnotherStreamBeginsAfterThePointThatItWaitsFor) {
     Finish(taker);
     EXPECT_EQ(out, numbers);
     EXPECT_EQ(direct, numbers);
-    // And what another stream's work may still read is not written before.
+    // Memory that another stream's work may still read is not written before that work ends.
     KeepBusy(maker);
     Copy(maker, On(a, b));
     taker.WaitFor(maker, maker.Signal());

@@ -1,4 +1,4 @@
-// What the tests of devices share: an open device with the tests' kernels, and lists of commands for it.
+// Helpers for the tests of devices: an open device with the tests' kernels, and lists of commands for it.
 //
 //     class X : public DeviceTest {};
 //     TEST_F(X, …) { const auto a = Numbers(1000); … Add(a, b, 7); … }
@@ -29,7 +29,7 @@ class DeviceTest : public testing::Test {
 
   // A device of an instance with these checks.
   std::shared_ptr<Device> Open(const Validation& validation = {}, const DeviceOptions& options = {&TestKernels()});
-  // As one whose memory the host can't reach (`unified` false), or without timeline semaphores.
+  // Opens the device as one without host-visible memory (`unified` false), or without timeline semaphores.
   std::shared_ptr<Device> OpenAs(bool unified, bool timeline, const Validation& validation = {});
 
   // Memory for `count` numbers.
@@ -38,16 +38,16 @@ class DeviceTest : public testing::Test {
   static Command Add(const BufferRange& from, const BufferRange& to, uint32_t summand, uint32_t factor = 1);
   // x = x * 2 ^ turns
   static Command Double(const BufferRange& x, uint32_t turns = 1);
-  // Everything that a session does with a device: runs the list a few times, profiled and in submissions of so much
-  // work, and has its pipelines saved and read. Gives the last output.
+  // Uses a device as a session does. Runs the list a few times, profiled and in submissions of limited work, and has
+  // its pipelines saved and read. Returns the last output.
   static std::vector<uint32_t> UseDevice(const std::shared_ptr<Device>& device, const HostList& list,
                                          const std::vector<uint32_t>& input, uint64_t submission_work);
-  // What the only output is for the only input.
+  // The only output for the only input.
   static std::vector<uint32_t> Run(HostProgram& program, const std::vector<uint32_t>& input,
                                    const RunOptions& options = {});
 };
 
-// Whether the shader needs cooperative matrices, which not every device and no old tool knows.
+// True if the shader needs cooperative matrices. Some devices and all old tools do not support them.
 bool IsCooperative(const Shader& shader);
 
 // The Error that it throws; one of code OK when it throws none.

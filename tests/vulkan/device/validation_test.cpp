@@ -96,7 +96,7 @@ TEST_F(ValidationTest, BestPracticesReportsACommandPoolForResettingEachBuffer) {
   EXPECT_THAT(ErrorOf([&] { device->instance().ThrowIfInvalid(); }), IsError(EP_STATUS_EP_FAIL, "BestPractices"));
 }
 
-// How many bindings a module has: one more than its greatest decoration Binding.
+// Number of bindings of a module: one more than its greatest decoration Binding.
 uint32_t BindingsOf(const Shader& shader) {
   constexpr uint32_t kOpDecorate = 71;
   constexpr uint32_t kBinding = 33;
@@ -107,7 +107,7 @@ uint32_t BindingsOf(const Shader& shader) {
   return count;
 }
 
-// Also those that no test runs. What the layer's instrumentation makes of their loops is what drivers stumble over.
+// Covers modules that no test runs, too. Drivers fail on the loops that the layer's instrumentation makes.
 TEST_F(ValidationTest, EveryModuleOfThePluginMakesAPipelineWhenItIsInstrumented) {
   const auto device = Open({.core = true, .gpu_assisted = true}, {&BuiltInKernels()});
   for (const Shader& shader : BuiltInKernels().shaders()) {

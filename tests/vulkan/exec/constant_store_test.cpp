@@ -1,4 +1,4 @@
-// What sessions of a share group have in common on the device, and what only looks alike.
+// Constants that sessions of a share group have in common on the device, and different constants that look alike.
 #include "plugins/vulkan/exec/constant_store.h"
 
 #include <cstring>
@@ -16,9 +16,10 @@ using Words = std::vector<uint64_t>;
 
 std::span<const std::byte> BytesOf(const Words& words) { return std::as_bytes(std::span(words)); }
 
-// Words with the same XXH3 digest whatever `difference` is. XXH3 adds to one sum the first word of each stripe of eight,
-// and to another the product of both halves of its exclusive or with a known secret. Where that makes the lower half
-// 0, all products are 0; and what one stripe's word has more in its upper half, the next one's has less.
+// Words with the same XXH3 digest whatever `difference` is. XXH3 adds the first word of each stripe of eight to one
+// sum. It adds to another sum the product of both halves of that word's exclusive or with a known secret. The words
+// here make the lower half 0, so all products are 0. The surplus in the upper half of one stripe's word is taken from
+// the next one's.
 Words WithOneDigest(uint32_t difference) {
   Words words(64, 1);
   const auto* secret = reinterpret_cast<const unsigned char*>(XXH3_kSecret);

@@ -58,7 +58,7 @@ y = Softmax@13(a) : float[2,3]
 out y
 )";
 
-// What is tried right now, for when it is the last thing that is.
+// Description of the current change, printed when that change crashes the process.
 char g_trying[256];
 
 void ReportCrash(int signal) {
@@ -84,7 +84,7 @@ class ContextMutation : public DeviceGraphTest, public testing::WithParamInterfa
   const ir::Graph& graph() const { return made_->graph(); }
   const std::vector<kit::PackedData>& packed() const { return made_->packed(); }
 
-  // What building says of the changed graph; "" when it is made.
+  // Error of building the changed graph; "" when it is made.
   std::string Try(const std::string& what, const Change& change) {
     std::snprintf(g_trying, sizeof g_trying, "\n%s: %s\n", graph().name.c_str(), what.c_str());
     ir::Graph changed = graph();

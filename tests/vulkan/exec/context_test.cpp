@@ -222,7 +222,7 @@ TEST_F(Context, EveryCutAndEveryFlippedByteIsNoticed) {
   }
 }
 
-// Digests that fit: what is left is verification.
+// The digests match, so only verification can refuse the bytes.
 TEST_F(Context, ForgedBytesAreRefusedOrRunButNeverCrash) {
   const std::string bytes = Write(*Compile(kGraph));
   std::mt19937 random(1);
@@ -260,7 +260,7 @@ void SetInts(ir::Node& node, const std::string& name, std::vector<int64_t> value
 
 class QuantizedContext : public Context {
  protected:
-  // What building says of the graph with a change, as a context's.
+  // Error of building the changed graph from a context.
   std::string Refusal(const std::function<void(ir::Graph&, std::vector<kit::PackedData>&)>& change) const {
     const auto made = Compile(kQdq);
     ir::Graph graph = made->graph();

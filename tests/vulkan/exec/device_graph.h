@@ -16,7 +16,7 @@
 
 namespace epiphyte::vulkan {
 
-// A convolution whose bias and activation are nodes of their own.
+// A convolution with bias and activation as separate nodes.
 inline constexpr const char* kConvBiasRelu = R"(graph "g"
 in x: float[1,1,2,2]
 const w: float[1,1,1,1] = [2]

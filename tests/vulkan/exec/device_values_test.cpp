@@ -264,7 +264,7 @@ TEST_F(VulkanValues, FourThreadsRunWithBindingsOfTheirOwn) {
       const ValuePtr x = There(Floats({rows, 4}, std::vector<float>(count, base)));
       const ValuePtr y = There(Floats({rows, 4}, std::vector<float>(count)));
       for (int i = 0; i < 50; ++i) {
-        // By turns bound, in new device memory, and from and to the host.
+        // Runs alternate between bound outputs, new device memory, and host memory.
         RunBound(*session, {x}, {{y, nullptr}});
         const Values made = RunBound(*session, {y}, {{nullptr, Memory()}});
         const Values host = session->Run(Values{made[0]});

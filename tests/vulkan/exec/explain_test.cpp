@@ -1,4 +1,4 @@
-// What the placement report shows of nodes: their kernels, and why faster ones were refused.
+// The placement report of nodes: the chosen kernels, and the reasons against faster ones.
 #include "plugins/vulkan/exec/explain.h"
 
 #include "epiphyte/kit/graph/text.hpp"

@@ -1,4 +1,4 @@
-// What the host will know when it makes a program, and what it reads for that.
+// Values that the host will know when it makes a program, and the values that it reads for that.
 #include "plugins/vulkan/exec/host_values.h"
 
 #include <gmock/gmock.h>

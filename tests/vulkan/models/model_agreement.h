@@ -16,8 +16,8 @@
 
 namespace epiphyte::test {
 
-// How the model gets into the session: from its file, or compiled before into a context beside the context model or in
-// it.
+// Way of the model into the session: from its file, or compiled before into a context. The payload of the context lies
+// beside the context model or in it.
 enum class Route { kFile, kContext, kEmbeddedContext };
 
 class ModelAgreement {
@@ -30,7 +30,7 @@ class ModelAgreement {
   // Two runs in one session give what the CPU gives, by 1e-3 of each number and 1e-4.
   void Check(Route route);
 
-  // Of a session from the file: nodes that Vulkan has, of all; and into how many partitions they are divided.
+  // Placement in a session from the file: the share of nodes that Vulkan has, and the number of partitions.
   double Share() const;
   size_t Partitions() const;
   // The nodes that it doesn't have, with its reasons, one a line.

@@ -118,7 +118,7 @@ TEST_F(Attention, OfHalfFloats) {
       run);
 }
 
-// As exporters write it: the kit makes one operator of it, over views.
+// Attention as exporters write it. The kit makes one operator of it, over views.
 TEST_F(Attention, WrittenOutWithTransposes) {
   ExpectLikeCpu(R"(g (float[2,6,4,8] q, float[2,9,4,8] k, float[2,9,4,8] v, float[2,1,1,9] m) => (float[] y)
       <float scale = {0.35}> {

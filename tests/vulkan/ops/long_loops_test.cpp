@@ -78,7 +78,7 @@ TEST_F(LongLoops, RangesOfWholeTensors) {
                 {Random(DataType::kFloat, {9'000'000})});
 }
 
-// Where nobody can share an invocation's loops, another provider has the node.
+// When no kernel can divide an invocation's loops, another provider gets the node.
 TEST_F(LongLoops, WhatNoLoopReachesIsLeftToOthers) {
   if (!vulkan::IsLavapipe()) GTEST_SKIP() << "other devices' loops have no end";
   const auto expect_left = [&](const std::string& types, const std::string& node, const std::string& passes) {

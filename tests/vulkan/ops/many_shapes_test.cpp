@@ -1,5 +1,5 @@
-// Kernels whose loops have the lengths that parameters say give what the CPU plugin gives for sizes of every kind: odd
-// ones, ones, many rows, more than a workgroup. (Drivers have got such loops wrong: shaders/product.glsl.)
+// Kernels with loop lengths given by parameters match the CPU plugin for sizes of every kind: odd ones, ones, many
+// rows, more than a workgroup. (Drivers have got such loops wrong: shaders/product.glsl.)
 #include <array>
 #include <random>
 

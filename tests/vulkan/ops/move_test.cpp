@@ -1,4 +1,4 @@
-// Operators that move elements and report shapes: what the host knows, what is combined, and indices that lead nowhere.
+// Operators that move elements and report shapes: values known to the host, combined moves, and indices out of range.
 
 #include "tests/vulkan/ops/operator_harness.h"
 

@@ -34,7 +34,7 @@ TEST_F(Normalizations, RmsNormalization) {
   ExpectLikeCpu({.op = "RMSNormalization <axis=1>", .inputs = {{2, 5000}}, .constants = {{5000}}, .opset = 23});
 }
 
-// Recognised as one operator, whose sum is read again.
+// Recognised as one operator; another node reads the sum again.
 TEST_F(Normalizations, SumAndItsNormalization) {
   ExpectLikeCpu(R"(g (float[2,6,33] x, float[2,6,33] skip, float[33] s, float[33] b) => (float[] y, float[] z) {
       sum = Add (x, skip)

@@ -38,9 +38,9 @@ core::SessionOptions Options(const std::string& provider, const std::map<std::st
   return session;
 }
 
-// The environment of all tests of the program, whose device a session keeps open between them: what the driver has
-// compiled lasts as long as the device. Under GPU-assisted validation that is nearly all the time there is to save: a
-// kernel's instrumented code takes the driver seconds, and running it milliseconds.
+// The environment of all tests of the program. A session keeps its device open between them, because the driver's
+// compiled code lasts as long as the device. Under GPU-assisted validation that saves nearly all of the time: a
+// kernel's instrumented code takes the driver seconds to compile, and milliseconds to run.
 class OpenDevice final : public testing::Environment {
  public:
   // Null: there is no device.

@@ -30,7 +30,7 @@ using core::ValuePtr;
 
 // Numbers that every type holds exactly, other ones for each seed: -8 to 8, or 0 to 16 without a sign, or 0 and 1.
 ValuePtr Random(DataType type, std::vector<int64_t> dims, uint32_t seed = 1);
-// The same numbers in the type.
+// A tensor of the type with these numbers.
 ValuePtr Numbers(DataType type, std::vector<int64_t> dims, const std::vector<double>& values);
 
 struct OperatorRun {
@@ -44,12 +44,12 @@ class OperatorTest : public ::testing::Test {
  protected:
   void SetUp() override;
 
-  // On Vulkan, twice in one session; a node that the plugin doesn't take fails the test.
+  // Runs the model on Vulkan, twice in one session. A node that the plugin doesn't take fails the test.
   std::vector<ValuePtr> RunVulkan(std::string_view model, const std::vector<ValuePtr>& inputs,
                                   const OperatorRun& run = {});
   std::vector<ValuePtr> RunCpu(std::string_view model, const std::vector<ValuePtr>& inputs,
                                const OperatorRun& run = {});
-  // Both give the same.
+  // Checks that Vulkan and the CPU plugin give the same.
   void ExpectLikeCpu(std::string_view model, const std::vector<ValuePtr>& inputs, const OperatorRun& run = {});
   // Why the plugin doesn't take the first node that it doesn't take; "" when it takes all.
   std::string WhyNot(std::string_view model, const OperatorRun& run = {});

@@ -45,7 +45,7 @@ TEST_F(Pools, GlobalPools) {
     ExpectLikeCpu({.op = op, .inputs = {{2, 5, 7, 7}}});
     ExpectLikeCpu({.op = op, .inputs = {{1, 3, 4, 5, 6}}});
   }
-  // So many elements that several invocations share a plane.
+  // A plane has so many elements that several invocations share it.
   ExpectLikeCpu({.op = "GlobalAveragePool", .inputs = {{1, 2, 40, 30}}});
 }
 

@@ -45,7 +45,7 @@ class Network {
   const Activation& input() const { return input_; }
   const std::vector<double>& pixels() const { return pixels_; }
 
-  // With padding of half the kernel. `high`: of a Clip from 0 on, or 0 for none.
+  // A convolution with padding of half the kernel. `high`: upper bound of a Clip from 0 on, or 0 for none.
   Activation Conv(const Activation& x, int64_t filters, int64_t kernel, int64_t stride, int64_t group, double high) {
     const std::string name = NewName();
     const int64_t pad = kernel / 2, depth = x.channels / group, size = (x.size + 2 * pad - kernel) / stride + 1;
@@ -119,7 +119,7 @@ class Network {
     return Quantise(name, x.channels, 1, Averages(x, x.size));
   }
 
-  // What only moves: both ends have the same scale.
+  // An operator that only moves elements: input and output have the same scale.
   Activation MaxPool(const Activation& x) {
     const std::string name = NewName();
     nodes_ << name << " = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (" << x.name << ") ";

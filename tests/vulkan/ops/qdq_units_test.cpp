@@ -139,7 +139,7 @@ TEST_F(QdqUnits, DepthwiseConvolutions) {
     }
 }
 
-// Each unit packs what it needs, and the floats are there for whoever else reads them.
+// Each unit packs what it needs, and the floats stay available to other readers.
 TEST_F(QdqUnits, WeightsThatTwoUnitsAndOthersRead) {
   const std::string model =
       "g (uint8[1,2,5,5] x) => (uint8[] y, uint8[] z, float[] f) <float xs = {0.05}, uint8 xz = {100}, " +

@@ -44,7 +44,7 @@ TEST_F(Reductions, KeepingDimensionsOrNotIsSaidByZeroOrOne) {
   }
 }
 
-// So few and so long that several invocations share each.
+// Reductions so few and so long that several invocations share each.
 TEST_F(Reductions, LongReductions) {
   for (const std::string op : kReductions) {
     ExpectLikeCpu({.op = op, .inputs = {{3, 2000}}, .others = {Axes({1})}, .opset = 18});

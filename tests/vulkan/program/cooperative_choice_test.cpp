@@ -1,5 +1,5 @@
-// Which products and convolutions are computed by cooperative matrices, by what the device has, and what the report
-// says of those that are not.
+// Products and convolutions that use cooperative matrices, by the device's capabilities, and the report's reasons for
+// those that do not.
 #include <gmock/gmock.h>
 
 #include "tests/vulkan/program/program_text.h"
@@ -13,7 +13,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
 
-// As GoodDevice, with cooperative matrices.
+// GoodDevice with cooperative matrices.
 Capabilities CoopDevice() {
   Capabilities capabilities = GoodDevice();
   capabilities.has[static_cast<size_t>(Capability::kCoopMatrix)] = true;
@@ -28,7 +28,7 @@ struct Chosen {
   std::vector<std::string> notes;
 };
 
-// For y = a b, of [m, k] by [k, n].
+// Choice for y = a b, [m, k] by [k, n].
 Chosen Choose(const Capabilities& capabilities, int64_t m, int64_t k, int64_t n, EpElementType type = EP_TYPE_FLOAT16,
               std::string_view node = "MatMul@13(a, b)") {
   const std::string name = type == EP_TYPE_FLOAT16 ? "float16" : "float";

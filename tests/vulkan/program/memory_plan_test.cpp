@@ -1,4 +1,4 @@
-// Where tensors lie: apart while both are needed, in the same place otherwise.
+// Placement of tensors in memory: apart while both are needed, in the same place otherwise.
 #include "plugins/vulkan/program/memory_plan.h"
 
 #include <gmock/gmock.h>

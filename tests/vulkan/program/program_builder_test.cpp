@@ -1,4 +1,4 @@
-// What graphs become: dispatches on tensors, memory that is shared, and what the host knows already.
+// Programs built from graphs: dispatches on tensors, shared memory, and values that the host knows already.
 #include <gmock/gmock.h>
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// Programs of graphs that are written as text, and what is in them.
+// Programs of graphs that are written as text, and functions that list their contents.
 //
 //     const Program program = ProgramOf(R"(graph "g" …)", {FloatInput({2, 3})});
 //     EXPECT_THAT(ShadersOf(program), ElementsAre("map.f32"));
@@ -17,7 +17,7 @@ namespace epiphyte::vulkan {
 
 // The plugin's own operators.
 const OperatorTable& AllOperators();
-// Of a device that has everything but cooperative matrices, and of one that has only what it must.
+// Capabilities of a device that has everything but cooperative matrices, and of one that has only the required ones.
 Capabilities GoodDevice();
 Capabilities PoorDevice();
 

@@ -1,4 +1,4 @@
-// Who works on a row: by what a device can do, how many rows there are and how long they are.
+// Choice of the invocations that work on a row: by the device's capabilities, the number of rows and their length.
 #include "plugins/vulkan/ops/row_work.h"
 
 #include <gmock/gmock.h>

@@ -1,8 +1,8 @@
-/* Explain: what a provider would do with its nodes, for the placement report.
+/* Explain: a provider's notes on its nodes, for the placement report.
  *
- * A report of who gets which node (`epiphyte place`) shows what the provider that got it says of it: the kernel that
- * would run it, and why a faster one was refused. The table below is the extension EP_EXPLAIN_EXTENSION of
- * EpPluginDescriptor::GetExtension; a plugin without it says nothing. Sessions that run never ask.
+ * The placement report (`epiphyte place`) shows the notes of each node's provider: the kernel that would run the node,
+ * and why a faster kernel was refused. The table below is the extension EP_EXPLAIN_EXTENSION of
+ * EpPluginDescriptor::GetExtension; a plugin without it has no notes. Sessions never call it.
  *
  * Example
  *     static EpStatus* EP_CALL Explain(EpProvider* provider, const EpPartitionInfo* const* partitions, uint64_t count,
@@ -25,24 +25,26 @@ EP_EXTERN_C_BEGIN
 
 typedef struct EpNotes EpNotes;
 
-/* Where Explain says what it has to say. Valid until Explain returns. [R1704] */
+/* Sink for the notes of Explain. Valid until Explain returns. [R1704] */
 typedef struct EpNoteSink {
   uint32_t struct_size;
   uint32_t reserved;
   EpNotes* notes;
 
-  /* A note on a node of one of the partitions; [R1703] up to 512 bytes of it are shown, a node has up to 8. `text` is
-   * copied; [R508] what is said of other nodes is dropped. Never fails. [the thread that runs Explain] */
+  /* Adds a note on a node of one of the partitions. [R1703] The report shows up to 512 bytes of a note and up to 8
+   * notes of a node. `text` is copied. [R508] Notes on other nodes are dropped. Never fails.
+   * [the thread that runs Explain] */
   void(EP_CALL* NoteNode)(EpNotes* notes, const EpNode* node, const char* text);
 } EpNoteSink;
 
-typedef struct EpExplainApi { /* exceptions stay inside [R1701 R1702] */
+typedef struct EpExplainApi { /* no exception leaves its functions [R1701 R1702] */
   uint32_t struct_size;
   uint32_t reserved;
 
-  /* Notes on the nodes of partitions that the provider claimed, `count` of them, as Compile would get them. Nothing is
-   * compiled, and nothing stays: [R1705] it is called after GetCapability and before all else, and what it says binds
-   * nobody. An error is shown as a warning. [as the provider's other functions, one at a time] */
+  /* Adds notes on the nodes of `count` partitions that the provider claimed, as Compile would get them. It compiles
+   * nothing and leaves no trace in the provider. [R1705] It is called after GetCapability and before all other
+   * functions, and its notes are not binding. An error is shown as a warning.
+   * [as the provider's other functions, one at a time] */
   EpStatus*(EP_CALL* Explain)(EpProvider* provider, const EpPartitionInfo* const* partitions, uint64_t count,
                               const EpNoteSink* sink);
 } EpExplainApi;

@@ -8,7 +8,7 @@
 
 namespace {
 
-// All members of a parallel region meet here. Members run at the same time, so spinning is short.
+// Barrier for all members of a parallel region. Members run at the same time, so spinning is short.
 class Barrier {
  public:
   void Wait(uint32_t size) {
@@ -31,14 +31,14 @@ struct ThreadState {
   EpiphyteOmpTeam team;
   Barrier* barrier;
   uint32_t member;
-  uint32_t size;  // 0: outside of a parallel region
+  uint32_t size;  // 0: not in a parallel region
   uint64_t probes;
 };
-// Its memory comes with the thread: the C library ends the process when it has none for a thread-local variable at its
-// first use.
+// Initial-exec memory comes with the thread. Lazily allocated thread-local memory would end the process when there is
+// none at the first use.
 [[gnu::tls_model("initial-exec")]] thread_local ThreadState state{};
 
-// oneDNN cuts its work by this number, and the host's gangs have no more members than there are threads.
+// oneDNN divides its work by this number. The host's thread groups have no more members than there are threads.
 uint32_t TeamSize() {
   EpiphyteOmpTeam& team = state.team;
   if (team.services == nullptr) return 1;
@@ -66,7 +66,7 @@ void RunMember(void* user, uint32_t member, uint32_t size) {
   state.probes = probes;
 }
 
-// Members [begin, end) one after the other.
+// Runs members [begin, end) one after the other.
 void RunMembers(void* user, uint64_t begin, uint64_t end, uint32_t /*worker*/) {
   auto* region = static_cast<Region*>(user);
   for (uint64_t member = begin; member < end; ++member) RunMember(user, static_cast<uint32_t>(member), region->size);
@@ -100,14 +100,14 @@ EPIPHYTE_OMP_EXPORT int omp_in_parallel(void) { return state.size > 1 ? 1 : 0; }
 
 EPIPHYTE_OMP_EXPORT void GOMP_barrier(void) {
   if (state.size <= 1) return;
-  // Nobody may ever come: the members may have to take turns on this thread.
+  // Without a barrier the members may run in turn on this thread, and the others would never arrive.
   if (state.barrier == nullptr) std::abort();
   state.barrier->Wait(state.size);
 }
 
 EPIPHYTE_OMP_EXPORT void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned /*flags*/) {
   uint32_t size = 1;
-  // A region inside a region runs on its one thread, as OpenMP does by default.
+  // A nested region runs on one thread, as in OpenMP by default.
   if (threads != 1 && state.size <= 1) size = threads == 0 ? TeamSize() : std::min<uint32_t>(threads, TeamSize());
   const bool independent = state.team.independent != 0;
   Region region{body, data, size, independent, {}};

@@ -1,4 +1,4 @@
-// Optional values. One that has a value is that value itself.
+// Optional values. A present optional value is represented by the value itself.
 #include "plugins/cpu/kernel/kernel.h"
 
 namespace epiphyte::cpu {

@@ -1,4 +1,4 @@
-// GridSample: reads an image, of any number of dimensions, at positions that a second tensor gives.
+// GridSample: samples an image with any number of dimensions at the positions in a second tensor.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,7 +14,7 @@ namespace {
 enum class Sampling { kLinear, kNearest, kCubic };
 enum class Border { kZeros, kBorder, kReflection };
 
-// Folds x into [low, high], as often as needed.
+// Reflects x into [low, high], as often as needed.
 double Reflect(double x, double low, double high) {
   const double range = high - low;
   if (!(range > 0)) return low;
@@ -26,7 +26,7 @@ double Reflect(double x, double low, double high) {
   return (x < low) == even ? low + rest : high - rest;
 }
 
-// Positions and weights of the elements that one coordinate touches. Index -1: outside, counts as zero.
+// Indices and weights of the elements that one coordinate reads. Index -1: outside, counts as zero.
 struct AxisTaps {
   int count = 0;
   std::array<int64_t, 4> index;
@@ -74,7 +74,7 @@ class GridSampleKernel : public Kernel {
 
     auto* positions = static_cast<double*>(context.Scratch(static_cast<uint64_t>(grid.Count() + 1) * sizeof(double)));
     DispatchFloats(grid.type, "GridSample's grid", [&]<typename T>() {
-      using C = Compute<T>;  // where a position is half way between elements depends on the precision
+      using C = Compute<T>;  // the precision decides which positions are half-way between elements
       for (int64_t i = 0; i < grid.Count(); ++i) {
         const C length = static_cast<C>(x.dims[x.rank() - 1 - static_cast<size_t>(i) % spatial]);
         const C at = static_cast<C>(grid.as<T>()[i]) + 1;
@@ -148,7 +148,7 @@ class GridSampleKernel : public Kernel {
       std::array<AxisTaps, kMostAxes> taps;
       for (int64_t i = begin; i < end; ++i) {
         const int64_t n = i / points, point = i % points;
-        // The grid names the innermost axis first.
+        // The grid has the innermost axis first.
         for (size_t k = 0; k < spatial; ++k)
           taps[k] = TapsOf(positions[static_cast<size_t>(i) * spatial + (spatial - 1 - k)], x[k + 2]);
         for (int64_t c = 0; c < channels; ++c)
@@ -157,14 +157,14 @@ class GridSampleKernel : public Kernel {
     });
   }
 
-  // Four elements of an image and their weights; those outside are none.
+  // Four elements of an image and their weights; elements outside have none.
   struct Corners {
     std::array<int32_t, 4> offset;
     std::array<float, 4> weight;
-    bool inside;  // all of them
+    bool inside;  // all four are inside
   };
 
-  // Images of floats, linear: a point's corners are found once for all channels.
+  // Linear sampling of float images: a point's corners are computed once for all channels.
   void SampleImages(OpContext& context, const Tensor& x, Tensor& y, const double* positions) const {
     constexpr int64_t kBlock = 256;
     const int64_t height = x.dims[2], width = x.dims[3], channels = x.dims[1];
@@ -196,7 +196,7 @@ class GridSampleKernel : public Kernel {
     });
   }
 
-  // `position`: the column, then the row.
+  // `position`: column, then row.
   Corners CornersOf(const double* position, int64_t width, int64_t height) const {
     const AxisTaps columns = TapsOf(position[0], width), rows = TapsOf(position[1], height);
     Corners corners;
@@ -214,11 +214,11 @@ class GridSampleKernel : public Kernel {
   AxisTaps TapsOf(double position, int64_t size) const {
     const double length = static_cast<double>(size);
     const double low = align_corners_ ? 0 : -0.5, high = align_corners_ ? length - 1 : length - 0.5;
-    // What is no number, or far outside, can't be an index; it is outside of everything.
+    // Replaces NaN and far positions, which can't be indices, by positions outside of every image.
     double x = position;
     if (!(std::abs(x) < 0x1p52)) x = std::isnan(x) ? -0x1p30 : std::copysign(0x1p52, x);
     if (sampling_ == Sampling::kNearest) x = std::nearbyint(x);
-    // A cubic window reaches over the border, so there only its elements are moved inside.
+    // A cubic window reaches over the border, so only its elements are moved inside.
     if ((x < low || x > high) && sampling_ != Sampling::kCubic) {
       if (border_ == Border::kBorder) x = std::clamp(x, 0.0, length - 1);
       if (border_ == Border::kReflection) x = Reflect(x, low, high);
@@ -288,7 +288,7 @@ class AffineGridKernel : public Kernel {
     kit::CheckedCount(dims);
     const int64_t width = size.back(), rows = size.Count(2, size.size() - 1);
     Tensor& y = context.Output(0, theta.type, dims);
-    if (y.Count() == 0) return;  // however long its rows are
+    if (y.Count() == 0) return;  // even for large rows
     std::vector<double> across(static_cast<size_t>(width));
     for (int64_t i = 0; i < width; ++i) across[static_cast<size_t>(i)] = Coordinate(i, width);
     DispatchFloats(theta.type, "AffineGrid", [&]<typename T>() {
@@ -298,7 +298,7 @@ class AffineGridKernel : public Kernel {
       Parallel(context, size[0] * rows, grain, [&](int64_t begin, int64_t end) {
         std::vector<Compute<T>> line(k * across.size());
         for (int64_t r = begin; r < end; ++r) {
-          std::array<double, 4> point{};  // of x nothing yet; y(, z), 1
+          std::array<double, 4> point{};  // the x coordinate is added later; y(, z), 1
           int64_t rest = r % rows;
           for (size_t a = 1; a < k; ++a) {
             const int64_t length = size[size.size() - 1 - a];
@@ -316,7 +316,7 @@ class AffineGridKernel : public Kernel {
   }
 
  private:
-  // The points of a row, of which only the first coordinate differs.
+  // Computes the points of a row, which differ only in the first coordinate.
   template <size_t kAxes, typename T>
   static void AlongRow(const T* matrix, const std::array<double, 4>& point, const std::vector<double>& across,
                        Compute<T>* line, T* out) {

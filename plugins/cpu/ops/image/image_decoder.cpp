@@ -1,4 +1,4 @@
-// ImageDecoder: BMP without compression and the PNM family here, the formats that take a library through images/.
+// ImageDecoder: uncompressed BMP and the PNM family here; formats that need a library through images/.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct Image {
   std::vector<std::array<uint8_t, 3>> pixels;  // red, green, blue
 };
 
-// The bytes of a file; reading past the end is an error of the image.
+// Reader of a file's bytes. Reading past the end is an error in the image.
 class Bytes {
  public:
   explicit Bytes(std::span<const uint8_t> bytes) : bytes_(bytes) {}
@@ -40,7 +40,7 @@ class Bytes {
   std::span<const uint8_t> bytes_;
 };
 
-// Room for the pixels, once it is known that the file can hold them.
+// Allocates the pixels after checking that the file is large enough for them.
 void Allocate(Image& image, int64_t height, int64_t width, uint64_t bits_there, uint64_t bits_a_pixel) {
   if (height < 1 || width < 1 || height > INT32_MAX || width > INT32_MAX)
     FailOp("an image of {} x {} pixels found, at least one pixel expected", height, width);
@@ -98,7 +98,7 @@ class PnmReader {
     Image image;
     const uint64_t samples = color ? 3 : 1;
     Allocate(image, height, width, (bytes_.size() - at_) * 8, kind == 4 ? 1 : samples * 8);
-    if (!text) ++at_;  // one space ends the header
+    if (!text) ++at_;  // a single space ends the header
     for (int64_t y = 0; y < height; ++y) {
       for (int64_t x = 0; x < width; ++x) {
         std::array<uint8_t, 3>& pixel = image.pixels[static_cast<size_t>(y * width + x)];
@@ -140,7 +140,7 @@ class PnmReader {
     if (!any) FailOp("a PNM without a number at byte {} found, one expected", at_);
     return number;
   }
-  uint32_t Digit() {  // of a plain bitmap, whose digits need no space between them
+  uint32_t Digit() {  // digit of a plain bitmap; its digits need no separator
     SkipSpace();
     return bytes_.At(at_++) - '0';
   }
@@ -162,7 +162,7 @@ class PnmReader {
   int64_t most_ = 255;
 };
 
-// Beside the plugin, and nowhere else. Once opened it stays, so that opening it again costs nothing.
+// Opens the library beside the plugin, from no other folder. It stays open, so opening it again costs nothing.
 EpiphyteDecodeImageFunction OpenImageLibrary() {
   constexpr std::string_view kName = "libepiphyte_cpu_images.so";
   Dl_info self{};
@@ -204,12 +204,12 @@ class ImageDecoderKernel : public Kernel {
   }
 
  private:
-  // Red, green and blue as they come, and the output that becomes of them.
+  // The decoded RGB pixels, and the output made from them.
   struct Pixels {
     OpContext& context;
     const ImageDecoderKernel& kernel;
     uint8_t* out = nullptr;
-    uint8_t* colors = nullptr;  // the same, but for gray
+    uint8_t* colors = nullptr;  // the RGB pixels; equal to the output except for gray
     uint64_t count = 0;
     std::exception_ptr refusal;
 
@@ -223,7 +223,7 @@ class ImageDecoderKernel : public Kernel {
       if (kernel.format_ == "BGR") {
         for (uint64_t i = 0; i < count; ++i) std::swap(out[i * 3], out[i * 3 + 2]);
       } else if (kernel.format_ == "Grayscale") {
-        // ITU-R 601 luma in 16 bits of fraction.
+        // ITU-R 601 luma with a 16-bit fraction.
         for (uint64_t i = 0; i < count; ++i) {
           const uint8_t* color = colors + i * 3;
           out[i] = static_cast<uint8_t>((color[0] * 19595u + color[1] * 38470u + color[2] * 7471u + 0x8000u) >> 16);
@@ -236,7 +236,7 @@ class ImageDecoderKernel : public Kernel {
     for (const std::array<uint8_t, 3>& pixel : image.pixels) to = std::copy(pixel.begin(), pixel.end(), to);
   }
 
-  // What the run refuses is thrown once the library has let go of what it has.
+  // Defers an exception of the run until the library has released its resources.
   template <typename Body>
   static auto Guarded(void* context, Body body) -> decltype(body(*static_cast<Pixels*>(context))) {
     auto& pixels = *static_cast<Pixels*>(context);

@@ -17,7 +17,7 @@ Box BoxOf(const float* b, bool center) {
   if (center) {
     box = {b[0] - b[2] / 2, b[1] - b[3] / 2, b[0] + b[2] / 2, b[1] + b[3] / 2, 0};
   } else {
-    // Any two opposite corners, y before x.
+    // Two opposite corners in any order, y before x.
     box = {std::min(b[1], b[3]), std::min(b[0], b[2]), std::max(b[1], b[3]), std::max(b[0], b[2]), 0};
   }
   box.area = (box.x1 - box.x0) * (box.y1 - box.y0);
@@ -75,7 +75,7 @@ class NonMaxSuppressionKernel : public Kernel {
   }
 
  private:
-  // Null without elements too: some models leave a parameter out by an empty tensor.
+  // Null also for an empty tensor: some models use it for an absent parameter.
   static const Tensor* Given(OpContext& context, size_t i, std::string_view name, TypeSet types) {
     const bool empty = context.HasInput(i) && context.Input(i).Count() == 0;
     return empty ? nullptr : OptionalParameter(context, i, name, types);
@@ -86,7 +86,7 @@ class NonMaxSuppressionKernel : public Kernel {
     std::vector<int64_t> candidates;
     for (int64_t i = 0; i < count; ++i)
       if (scores[i] == scores[i] && (least == nullptr || scores[i] > *least)) candidates.push_back(i);
-    // A heap: often only the best few are ever looked at.
+    // A heap, because often only the best few are needed.
     const auto worse = [scores](int64_t a, int64_t b) {
       return scores[a] != scores[b] ? scores[a] < scores[b] : a > b;
     };

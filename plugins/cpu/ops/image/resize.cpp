@@ -1,5 +1,5 @@
-// Resize and Upsample. Nearest neighbours are moved by a map for each axis; linear and cubic filters run axis by axis,
-// because all of ONNX's are separable.
+// Resize and Upsample. Nearest-neighbour modes use an index map for each axis. Linear and cubic filters run axis by
+// axis, because all filters of ONNX are separable.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -43,11 +43,11 @@ void Double(const T* x, T* y, int64_t n) {
   }
 }
 
-// `x` and `dims` as memory has them; y is the output.
+// `x` and `dims` are in memory order; y is the output.
 template <typename T>
 void MoveNearest(OpContext& context, const Tensor& x, Tensor& y, const std::vector<ResizeAxis>& axes,
                  const std::vector<std::vector<int64_t>>& maps, const Dims& dims, const T& outside_value) {
-  // Axes behind the last one that changes move together with it.
+  // Axes behind the last resized one are moved together with it.
   size_t count = axes.size();
   while (count > 1 && maps[count - 1].empty()) --count;
   const size_t last = count - 1;
@@ -72,7 +72,7 @@ void MoveNearest(OpContext& context, const Tensor& x, Tensor& y, const std::vect
     }
     return outside ? outside_value : from[place];
   });
-  // Rows of the axis before the last come one after another, whatever the axes in front of them are.
+  // Rows of the axis before the last are contiguous, independent of the outer axes.
   const int64_t lines = last == 0 ? 1 : dims[last - 1];
   Parallel(context, dims.Count(0, last), MoveGrain(row * run * static_cast<int64_t>(sizeof(T))),
            [&](int64_t begin, int64_t end) {
@@ -150,7 +150,7 @@ void FilterAxis(OpContext& context, const C* from, C* to, int64_t outer, const R
            });
 }
 
-// The taps of a linear filter as the vector loops take them; nullopt for one that sees more.
+// Taps of a linear filter for the SIMD loops; nullopt for a filter with more taps.
 std::optional<simd::LinearTaps> LinearTapsOf(const ResizeAxis& axis, const ResizeTaps& taps) {
   if (taps.taps != 2 || axis.in > INT32_MAX) return std::nullopt;
   std::vector<int32_t> indices[2];
@@ -163,7 +163,7 @@ std::optional<simd::LinearTaps> LinearTapsOf(const ResizeAxis& axis, const Resiz
                           std::move(weights[1]));
 }
 
-// Integers are cut off, as a cast does, after an allowance for the rounding of weights; antialiased ones are rounded.
+// Tolerance for rounded weights before integers are truncated as in a cast; antialiased integers are rounded.
 template <typename T>
 constexpr float kAllowance = sizeof(T) == 1 ? 1e-3f : 1e-6f;
 template <typename T, typename C>
@@ -177,7 +177,7 @@ T FromFiltered(C value, bool round) {
   }
 }
 
-// Rows of images as the filters take and give them: floats, in place or in a buffer.
+// Rows of images as the filters read and write them: floats, in place or in a buffer.
 template <typename T>
 class FilteredRows {
  public:
@@ -187,7 +187,7 @@ class FilteredRows {
     else
       return load_(row, buffer, n), buffer;
   }
-  // Where n floats are to be put for Store.
+  // Memory for n floats, to be passed to Store.
   float* Target(T* row, float* buffer) const {
     if constexpr (std::is_same_v<T, float>)
       return row;
@@ -207,15 +207,16 @@ class FilteredRows {
   std::conditional_t<std::is_same_v<T, float>, None, simd::ConvertLoop<float, T>> store_;
 };
 
-// Images whose rows lie together: a row of the result is blended of two that are kept until other ones are needed.
+// Resizes images with contiguous rows. A result row blends two sampled rows, which are kept until others are needed.
 template <typename T>
 void ResizeImages(OpContext& context, const T* from, T* to, int64_t images, const simd::LinearTaps& rows,
                   const simd::LinearTaps& columns) {
   const FilteredRows<T> floats;
-  constexpr int64_t kBand = 32;  // rows of the result that are made one after the other
+  constexpr int64_t kBand = 32;  // result rows per task
   const int64_t in_height = rows.in_width, in_width = columns.in_width;
   const int64_t height = rows.count(), width = columns.count(), bands = (height + kBand - 1) / kBand;
-  const bool blends_first = height < in_height;  // what shrinks goes first: less is left for the other
+  // the shrinking direction goes first, which leaves less work for the other one
+  const bool blends_first = height < in_height;
   Parallel(context, images * bands, MoveGrain(kBand * width * 8), [&](int64_t begin, int64_t end) {
     const int64_t kept_size = blends_first ? in_width : 2 * width;
     std::vector<float> memory(static_cast<size_t>(kept_size));
@@ -227,7 +228,7 @@ void ResizeImages(OpContext& context, const T* from, T* to, int64_t images, cons
       T* const out = to + item / bands * height * width;
       float* kept[2] = {memory.data(), memory.data() + (blends_first ? 0 : width)};
       int32_t kept_row[2] = {-1, -1};
-      // The row of the image, sampled; `other` is not given up for it.
+      // Returns the sampled image row. Row `other` stays in memory.
       const auto sampled = [&](int32_t row, int32_t other) -> const float* {
         if (kept_row[0] == row) return kept[0];
         if (kept_row[1] == row) return kept[1];
@@ -260,7 +261,7 @@ void ResizeImages(OpContext& context, const T* from, T* to, int64_t images, cons
 class ResizeKernel : public Kernel {
  public:
   static constexpr LayoutUse kLayoutUse = LayoutUse::kPassesOn;
-  // Choosing the nearest element moves bits, whatever they mean.
+  // The nearest mode moves elements without computing.
   static Float32Promotion PromotionOf(const ir::Node& node) {
     return node.String("mode", "nearest") == "nearest" ? Float32Promotion::kFollowInputs : Float32Promotion::kAlways;
   }
@@ -280,7 +281,7 @@ class ResizeKernel : public Kernel {
     const std::optional<AxisOrder> order = x.layout != nullptr ? OrderOf(x) : std::nullopt;
     if (!order || (order->block > 1 && !IsIdentity(axes[1])))
       return ResizeInto(context.Output(0, x.type, dims), context, context.Input(0), axes, dims);
-    // What isn't row-major stays as it is: axes are resized where memory has them, and blocks aren't.
+    // A layout other than row-major stays: the axes are resized in memory order; blocks are not an axis of the resize.
     const uint64_t bytes = ElementBytes(x.type, static_cast<uint64_t>(dims.Count()));
     Tensor& y = context.OutputWithLayout(0, x.type, dims, MakeLayout(*order, x.type, dims), bytes);
     Tensor lies = x;
@@ -299,7 +300,7 @@ class ResizeKernel : public Kernel {
   }
 
  private:
-  // Dimensions and axes as they follow each other in memory.
+  // Resizes with dimensions and axes in memory order.
   void ResizeInto(Tensor& y, OpContext& context, const Tensor& x, const std::vector<ResizeAxis>& axes,
                   const Dims& dims) const {
     if (attributes_.filter == kit::ResizeFilter::kNearest) return Nearest(context, x, y, axes, dims);
@@ -355,7 +356,7 @@ class ResizeKernel : public Kernel {
     std::vector<size_t> order;
     for (size_t i = 0; i < axes.size(); ++i)
       if (!IsIdentity(axes[i])) order.push_back(i);
-    // What shrinks goes first: less is left for the others.
+    // Shrinking axes go first, which leaves less work for the others.
     const auto growth = [&](size_t i) { return static_cast<double>(axes[i].out) / static_cast<double>(axes[i].in); };
     std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return growth(a) < growth(b); });
 
@@ -402,7 +403,7 @@ class ResizeKernel : public Kernel {
     FillOutside<T, C>(out, dims, axes, taps);
   }
 
-  // What lies outside of the region that was asked for.
+  // Fills positions outside the requested region.
   template <typename T, typename C>
   void FillOutside(T* out, const Dims& dims, const std::vector<ResizeAxis>& axes,
                    const std::vector<ResizeTaps>& taps) const {

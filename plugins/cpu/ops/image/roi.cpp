@@ -26,7 +26,7 @@ void CheckImages(const Tensor& x) {
   if (x.rank() != 4) FailOp("input of shape {} found, [N,C,H,W] expected", ShapeText(x.dims));
 }
 
-// A position between four elements of an image, and what each of them counts.
+// Four elements of an image around a position, and their weights.
 struct Sample {
   std::array<int64_t, 4> at{};
   std::array<double, 4> weight{};
@@ -97,7 +97,7 @@ class RoiAlignKernel : public Kernel {
  private:
   static constexpr int64_t kMostSamples = 1024;
   static constexpr int64_t kLeastChannels = 8;
-  static constexpr double kPerElement = 2;  // samples that are worth transposing as many elements
+  static constexpr double kPerElement = 2;  // samples per element for which transposing the image pays
 
   struct Region {
     double y, x, bin_height, bin_width;
@@ -138,7 +138,7 @@ class RoiAlignKernel : public Kernel {
     return static_cast<double>(height_ * width_) * static_cast<double>(region.samples_y * region.samples_x);
   }
 
-  // The samples of a bin, in place of those that are there.
+  // Replaces *samples by the samples of a bin.
   void FindSamples(const Region& region, int64_t py, int64_t px, int64_t h, int64_t w,
                    std::vector<Sample>* samples) const {
     samples->clear();
@@ -148,8 +148,8 @@ class RoiAlignKernel : public Kernel {
                                     Place(region.x, region.bin_width, px, ix, region.samples_x), h, w));
   }
 
-  // Means of floats, for all channels at once: with these last, which is worth while where each element of the images
-  // is read several times.
+  // Means of floats for all channels at once, with channels last. It pays when each image element is read several
+  // times.
   template <typename T>
   void AlignByChannels(OpContext& context, const Tensor& images, const int64_t* batch, const T* rois, const Dims& dims,
                        T* y) const {
@@ -233,7 +233,7 @@ class RoiAlignKernel : public Kernel {
       for (size_t i = 0; i < 4; ++i) sum += Term(image, sample, i);
     return sum;
   }
-  // The largest weighted element, not the largest interpolated value: that is how ONNX's reference defines it.
+  // Returns the largest weighted element rather than the largest interpolated value, as ONNX's reference does.
   template <typename T>
   static double Maximum(const T* image, const std::vector<Sample>& samples) {
     if (samples.empty()) return 0;

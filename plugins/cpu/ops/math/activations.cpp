@@ -1,4 +1,4 @@
-// Activation functions: of one element, with parameters from attributes.
+// Activation functions: unary, with parameters from attributes.
 #include <cmath>
 
 #include "plugins/cpu/kernel/convert.h"
@@ -7,14 +7,14 @@
 namespace epiphyte::cpu {
 namespace {
 
-// Without overflow.
+// Sigmoid without overflow.
 double SigmoidOf(double x) {
   const double e = std::exp(-std::fabs(x));
   return (x < 0 ? e : 1.0) / (1.0 + e);
 }
 double SoftplusOf(double x) { return (x > 0 ? x : 0) + std::log1p(std::exp(-std::fabs(x))); }
 
-// Floats have loops of their own; the templates are for the other types.
+// `floats` are SIMD loops; the templates serve the other types.
 struct Relu {
   simd::UnaryLoop floats{simd::Unary::kRelu};
   static constexpr simd::NumberUnary kOthers = simd::NumberUnary::kRelu;

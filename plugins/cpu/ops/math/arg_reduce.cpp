@@ -1,4 +1,4 @@
-// ArgMax and ArgMin: where along an axis the extreme element is.
+// ArgMax and ArgMin: index of the extreme element along an axis.
 #include <vector>
 
 #include "epiphyte/kit/shape/axes.hpp"
@@ -8,8 +8,8 @@
 namespace epiphyte::cpu {
 namespace {
 
-// Whether b takes a's place: it is more extreme, or equal and later when the last one counts. As in numpy the first NaN
-// wins over everything.
+// True when b replaces a: it is more extreme, or it is equal and the last index counts. As in numpy, the first NaN
+// precedes all numbers.
 template <bool kLargest, bool kLast, typename T>
 bool Replaces(T a, T b) {
   if (a != a) return kLast && b != b;
@@ -23,7 +23,7 @@ inline constexpr bool kHasColumns =
     std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>;
 template <typename T>
 inline constexpr bool kHasRows = kHasColumns<T> || std::is_same_v<T, int8_t> || std::is_same_v<T, uint8_t>;
-// Those whose values are all floats.
+// Types with values that are exact in float.
 template <typename T>
 inline constexpr bool kFitsFloat = kIsSmallFloat<T> || (std::is_integral_v<T> && sizeof(T) <= 2);
 
@@ -36,7 +36,7 @@ void LoadAsFloats(const T* x, float* y, int64_t n) {
   }
 }
 
-// Of one row.
+// Index of the extreme element in one row.
 template <bool kLargest, bool kLast, typename T>
 int64_t FindInRow(const T* x, int64_t n) {
   constexpr simd::Extreme kWhich{kLargest, kLast};
@@ -59,7 +59,7 @@ int64_t FindInRow(const T* x, int64_t n) {
   }
 }
 
-// Of columns that lie side by side, n elements each, `stride` apart.
+// Index of the extreme element in each of `columns` adjacent columns of n elements with stride `stride`.
 template <bool kLargest, bool kLast, typename T>
 void FindInColumns(const T* x, int64_t n, int64_t stride, int64_t columns, int64_t* y) {
   constexpr simd::Extreme kWhich{kLargest, kLast};
@@ -118,7 +118,7 @@ class ArgKernel : public Kernel {
 
   void Run(OpContext& context) const override {
     const Tensor& x = context.Input(0);
-    if (x.rank() == 0) {  // numpy takes a scalar for a vector of one element
+    if (x.rank() == 0) {  // as in numpy, a scalar is a vector of one element
       *context.Output(0, EP_TYPE_INT64, {}).as<int64_t>() = 0;
       return;
     }

@@ -1,10 +1,10 @@
-// Element-wise functions of two tensors, with broadcasting: numpy's since opset 7, before that by the attributes
+// Element-wise functions of two tensors with broadcasting: numpy's since opset 7, before that by the attributes
 // `broadcast` and `axis`.
 //
 //     struct Add { template <typename T> T operator()(T a, T b) const { return a + b; } };
 //     registry.Add<BinaryKernel<Add>>("Add", 1, kFloats);
 //
-// Both inputs have one type, which the result has too, unless the function returns bool.
+// Both inputs have the same type. The result has it too, unless the function returns bool.
 #pragma once
 
 #include <type_traits>
@@ -21,7 +21,7 @@ namespace epiphyte::cpu {
 
 using kit::LegacyBroadcast;
 
-// The loop over rows of floats of an Op that names one (simd/binary.h) as `kFloats`; of any other it is the Op itself.
+// Loop over float rows of an Op: the SIMD loop named by its `kFloats` (simd/binary.h), otherwise the Op itself.
 template <typename Op>
 auto FloatLoopOf(const Op& op) {
   if constexpr (requires { simd::BinaryLoop(Op::kFloats); }) {
@@ -35,8 +35,8 @@ auto FloatLoopOf(const Op& op) {
 template <typename Op>
 using FloatLoop = decltype(FloatLoopOf(std::declval<const Op&>()));
 
-// The loop over rows of other numbers (simd/number_rows.h) of an Op that names one as `kOthers`, or as `others` when
-// its attributes decide, or a comparison as `kFloats`; void for others, and for types without.
+// Loop over rows of other numeric types (simd/number_rows.h) of an Op. It is named by `kOthers`, by `others` when the
+// Op's attributes decide, or by `kFloats` for a comparison. Void for other Ops, and for types without loops.
 template <typename Op, typename T>
 auto NumberLoopOf([[maybe_unused]] const Op& op) {
   using U = NumberOf<T>;
@@ -51,7 +51,7 @@ auto NumberLoopOf([[maybe_unused]] const Op& op) {
 template <typename Op, typename T>
 inline constexpr bool kHasNumberLoop = !std::is_void_v<decltype(NumberLoopOf<Op, T>(std::declval<const Op&>()))>;
 
-// A row of a broadcast operation; strides are 0 or 1. `loop`: FloatLoopOf(op).
+// Computes a row of a broadcast operation; strides are 0 or 1. `loop`: FloatLoopOf(op).
 template <typename Op, typename T, typename R>
 void BinaryRow(const Op& op, const FloatLoop<Op>& loop, const T* a, int64_t a_stride, const T* b, int64_t b_stride,
                R* y, int64_t n) {
@@ -88,7 +88,8 @@ void BinaryRow(const Op& op, const FloatLoop<Op>& loop, const T* a, int64_t a_st
       return;
     }
     if constexpr (std::is_same_v<T, R>) {
-      // In place by itself, so that the compiler sees which rows may overlap; otherwise it wouldn't vectorise.
+      // The in-place case has its own loop, so that the compiler knows which rows may overlap; otherwise it does not
+      // vectorise.
       if (a == y) {
         for (int64_t i = 0; i < n; ++i) y[i] = compute(y[i], b[i]);
         return;
@@ -120,8 +121,8 @@ void BroadcastBinary(OpContext& context, const Op& op, int64_t cost, const Dims&
   }
 }
 
-// The same of float inputs 0 and 1 when one of them has the full shape and is not row-major: the result lies as that
-// one does. False when there is no such input.
+// y = op(a, b) for float inputs 0 and 1 when one of them has the full shape and is not row-major: the result gets its
+// layout. Returns false when there is no such input.
 template <typename Op>
 bool BroadcastOrdered(OpContext& context, const Op& op, int64_t cost) {
   if (context.AnyLayoutInput(0).layout == nullptr && context.AnyLayoutInput(1).layout == nullptr) return false;
@@ -154,7 +155,7 @@ class BinaryKernel : public Kernel {
     return LayoutUse::kRowMajor;
   }();
 
-  // A comparison is of the numbers that the model has.
+  // A comparison uses the model's exact numbers.
   static Float32Promotion PromotionOf(const ir::Node&) {
     if constexpr (kHasFloat)
       if constexpr (std::is_same_v<Result<float>, bool>) return Float32Promotion::kNever;
@@ -197,7 +198,8 @@ class BinaryKernel : public Kernel {
     return int64_t{1};
   }();
 
-  // Element i of the output depends on element i of an input with its shape, so that one's memory can take it.
+  // The output may take the memory of an input with its shape, because element i depends only on element i of that
+  // input.
   template <typename T>
   static Tensor& MakeOutput(OpContext& context, const Tensor& a, const Tensor& b, const Dims& out) {
     if constexpr (sizeof(Result<T>) == sizeof(T)) {
@@ -211,7 +213,8 @@ class BinaryKernel : public Kernel {
     return context.Output(0, kTypeOf<Result<T>>, out);
   }
 
-  // Both can be walked as they lie in memory, and so can the result, which needs elements of the same size for that.
+  // True when both inputs and the result can be processed in memory order. Unless the inputs are row-major, the result
+  // needs elements of the same size.
   static bool SameDense(const Tensor& a, const Tensor& b) {
     if (a.layout == nullptr && b.layout == nullptr) return a.dims == b.dims;
     return sizeof(Result<float>) == sizeof(float) && SameLayout(a, b) && IsDense(a);

@@ -16,7 +16,7 @@ struct PRelu {
   }
 };
 
-// The remainder with the sign of the divisor, or of the dividend with fmod.
+// Remainder with the sign of the divisor, or of the dividend with fmod.
 struct Mod {
   static constexpr int kCost = 16;
   explicit Mod(const ir::Node& node) : fmod(node.Int("fmod", 0) != 0) {}

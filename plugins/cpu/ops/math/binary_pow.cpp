@@ -1,4 +1,4 @@
-// Pow: the base decides the type of the result; the exponent may have another one.
+// Pow: the result has the type of the base; the exponent may have another type.
 #include <cmath>
 
 #include "epiphyte/kit/shape/broadcast.hpp"
@@ -10,7 +10,7 @@
 namespace epiphyte::cpu {
 namespace {
 
-// The values of a tensor as numbers of type To, in scratch memory unless they have it already.
+// Values of a tensor as type To: in place if it has that type, otherwise in scratch memory.
 template <typename To>
 const To* ConvertTo(OpContext& context, const Tensor& tensor) {
   if (tensor.type == kTypeOf<To>) return tensor.as<To>();
@@ -57,7 +57,7 @@ class PowKernel : public Kernel {
  private:
   static constexpr int64_t kCost = 32;
 
-  // Squares, cubes and roots, which is what models use.
+  // Squares, cubes and roots: the constant exponents in models.
   static bool RunConstant(OpContext& context, const Tensor& x, const Tensor& exponent) {
     if (exponent.Count() != 1 || exponent.rank() > x.rank()) return false;
     double power = 0;

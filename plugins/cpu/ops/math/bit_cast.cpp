@@ -1,4 +1,4 @@
-// BitCast: the bits of a tensor, taken for another type of as many bits.
+// BitCast: reinterprets the bits of a tensor as another type of the same width.
 #include <cstring>
 
 #include "epiphyte/kit/signature/cast_type.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 ElementType TargetOf(const ir::Node& node) {
   const int64_t type = node.Int("to", EP_TYPE_UNDEFINED);
-  // Unlike Cast, it has no reason to leave out complex numbers.
+  // BitCast also supports complex numbers, unlike Cast.
   if (type == EP_TYPE_COMPLEX64 || type == EP_TYPE_COMPLEX128) return static_cast<ElementType>(type);
   return kit::CastType(node);
 }
@@ -29,7 +29,7 @@ class BitCastKernel : public Kernel {
   }
 
  private:
-  // Eight elements take as many bytes of both types when one takes as many bits.
+  // Two types have the same width when eight elements take equal numbers of bytes.
   void Check(ElementType from) const {
     if (from != EP_TYPE_STRING && type_ != EP_TYPE_STRING && ElementBytes(from, 8) == ElementBytes(type_, 8)) return;
     FailOp("{} can't be taken for {}; two types of numbers of as many bits expected", TypeName(from), TypeName(type_));

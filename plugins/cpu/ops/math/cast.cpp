@@ -1,5 +1,5 @@
-// Cast and CastLike. Pairs of plain types have a loop of their own; the 8-bit floats and packed types go through float,
-// or through integers where that is exact; strings are parsed and formatted.
+// Cast and CastLike. Pairs of plain types have their own loop. The 8-bit floats and packed types go through float, or
+// through integers where that is exact. Strings are parsed and formatted.
 #include <algorithm>
 
 #include "epiphyte/kit/signature/cast_type.hpp"
@@ -43,7 +43,7 @@ void ConvertPlain(const From* from, To* to, int64_t n) {
   if constexpr (std::is_same_v<From, float> != std::is_same_v<To, float>) {
     simd::ConvertLoop<From, To>()(from, to, n);
   } else if constexpr (kIsSmallFloat<From> != kIsSmallFloat<To>) {
-    // By way of floats, as one element goes, too.
+    // The conversion goes through floats, as for single elements.
     float block[kFloatBlock];
     ForEachFloatBlock(n, [&](int64_t at, int64_t count) {
       if constexpr (std::is_same_v<From, double>) {
@@ -80,7 +80,7 @@ T FromText(const std::string& text) {
   }
 }
 
-// Integers keep their low bits in a packed integer.
+// Stores the low bits of integers in a packed integer type.
 void StoreLowBits(const Tensor& from, Tensor& to) {
   const int64_t count = from.Count();
   std::fill_n(to.as<uint8_t>(), to.Bytes(), uint8_t{0});
@@ -181,7 +181,7 @@ void CastTo(OpContext& context, ElementType type, const ConvertOptions& options)
 ConvertOptions ReadOptions(const ir::Node& node) {
   ConvertOptions options;
   options.saturate = node.Int("saturate", 1) != 0;
-  // What is out of range is undefined; these are the numbers that ONNX's own data has.
+  // Values out of range are undefined in ONNX; this gives the results in ONNX's test data.
   options.low_bits = node.since_version >= 24;
   const std::string mode = node.String("round_mode", "up");
   if (mode == "down") {

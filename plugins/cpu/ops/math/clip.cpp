@@ -1,4 +1,4 @@
-// Clip: bounds from attributes before opset 11, from optional scalar inputs since.
+// Clip: bounds are attributes before opset 11 and optional scalar inputs since then.
 #include <limits>
 #include <optional>
 
@@ -9,7 +9,7 @@
 namespace epiphyte::cpu {
 namespace {
 
-// NaN stays; where the bounds cross, the upper one wins.
+// Clips a number. NaN stays NaN; if the bounds cross, the upper one wins.
 template <typename C>
 struct ClipTo {
   C low;
@@ -19,12 +19,12 @@ struct ClipTo {
     return above > high ? high : above;
   }
 };
-// The same of floats.
+// Clips floats.
 struct ClipFloats {
   simd::UnaryLoop floats;
 };
 
-// The same of other numbers that loops by vectors take. A bound that is NaN is none.
+// Clips other numbers with SIMD loops. A NaN bound is ignored.
 template <typename T>
 void ClipRow(const ClipTo<T>& clip, const T* x, T* y, int64_t n) {
   constexpr int64_t kBlock = 1024;

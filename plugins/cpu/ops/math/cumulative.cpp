@@ -1,4 +1,4 @@
-// CumSum and CumProd: sums and products of all elements up to each one along an axis.
+// CumSum and CumProd: cumulative sums and products along an axis.
 #include <algorithm>
 
 #include "epiphyte/kit/shape/axes.hpp"
@@ -28,9 +28,9 @@ class CumulativeKernel : public Kernel {
  private:
   template <typename T>
   void Accumulate(OpContext& context, const kit::AxisView& view, const T* x, T* y) const {
-    if (view.outer * view.size * view.inner == 0) return;  // there is no first row, or nothing in it
+    if (view.outer * view.size * view.inner == 0) return;  // empty tensor
     if (view.inner > 1) return AccumulateRows(context, view, x, y);
-    // Each step waits for the one before it: some lines side by side.
+    // Each step depends on the previous one, so several lines are computed together.
     constexpr int64_t kLines = 8;
     ParallelLoop(context, view.outer, view.size, [&](int64_t begin, int64_t end) {
       int64_t i = begin;
@@ -38,7 +38,7 @@ class CumulativeKernel : public Kernel {
       for (; i < end; ++i) AccumulateLines<1>(x + i * view.size, y + i * view.size, view.size);
     });
   }
-  // Lines of n elements that follow each other.
+  // Accumulates contiguous lines of n elements.
   template <int64_t kLines, typename T>
   void AccumulateLines(const T* x, T* y, int64_t n) const {
     using C = Compute<T>;
@@ -56,7 +56,7 @@ class CumulativeKernel : public Kernel {
     }
   }
 
-  // Each row is the one before it and a row of x, where there are loops for that.
+  // True for types with SIMD loops that add a row of x to the previous result row.
   template <typename T>
   static constexpr bool kHasRows = std::is_same_v<T, float> || simd::kHasNumberLoops<T>;
   template <typename T>
@@ -81,14 +81,14 @@ class CumulativeKernel : public Kernel {
     for (int64_t j = 1; j < view.size; ++j, from += step, to += step) loop(to, 1, from, 1, to + step, columns);
   }
 
-  // Neighbouring columns side by side, as memory has them.
+  // Accumulates adjacent columns together, in memory order.
   template <typename T>
   void AccumulateRows(OpContext& context, const kit::AxisView& view, const T* x, T* y) const {
-    // Rows that are read again at once stay in the first cache.
+    // Rows that are soon read again stay in the L1 cache.
     constexpr int64_t kMostColumns = kHasRows<T> ? int64_t{16384} / static_cast<int64_t>(sizeof(T)) : 256;
     using C = Compute<T>;
-    // Where there is little to compute, a thread has many columns side by side, since for shreds of rows it would wait
-    // for memory. What is in one thread's cache isn't worth a second one then.
+    // With little computation, a thread takes many adjacent columns, because narrow pieces of rows would stall on
+    // memory. Data in one thread's cache is not worth a second thread.
     constexpr int64_t kFewestColumns = 1024, kInCache = 1 << 19;
     const int64_t count = view.outer * view.inner, threads = context.thread_count();
     int64_t grain = std::max<int64_t>(1, kGrain / view.size);

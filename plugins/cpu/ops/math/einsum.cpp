@@ -1,4 +1,4 @@
-// Einsum: operands are contracted two at a time, each time as a batch of matrix products.
+// Einsum: contracts two operands at a time, each time as a batch of GEMMs.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -21,12 +21,12 @@ bool Contains(const Labels& labels, int label) {
   return std::find(labels.begin(), labels.end(), label) != labels.end();
 }
 
-// Strided data with one label a dimension. Integers are computed as unsigned numbers, which wrap.
+// Strided data with one label for each dimension. Integers are computed as unsigned numbers, which wrap.
 template <typename C>
 struct Operand {
   const C* data = nullptr;
   std::vector<C> owned;
-  std::map<int, int64_t> strides;  // 0 where a dimension of size 1 is broadcast
+  std::map<int, int64_t> strides;  // 0 for a broadcast dimension of size 1
 };
 
 template <typename C>
@@ -40,14 +40,15 @@ class Contraction {
     return count;
   }
 
-  // The operand's data in the order of `labels`, summed over all it has besides.
+  // Returns the operand's data in the order of `labels`, summed over all its other labels.
   std::vector<C> Arrange(const Operand<C>& operand, const Labels& labels) const {
     Labels summed;
     for (const auto& [label, stride] : operand.strides) {
       if (!Contains(labels, label)) summed.push_back(label);
     }
     std::vector<C> result(static_cast<size_t>(Count(labels)));
-    if (result.empty() || Count(summed) == 0) return result;  // an outer label could still go on for ages
+    // without this, a large outer label would loop over nothing
+    if (result.empty() || Count(summed) == 0) return result;
     size_t at = 0;
     Walk(operand, labels, 0, 0, [&](int64_t offset) {
       C sum{};
@@ -57,8 +58,8 @@ class Contraction {
     return result;
   }
 
-  // a times b, keeping the labels in `kept`. When the result's dimensions come out in the order of `wanted`, it is
-  // written to `target`, unless that is null.
+  // a times b with the labels in `kept`. If the result's dimensions have the order of `wanted`, it is written to
+  // `target` (unless null).
   Operand<C> Multiply(OpContext& context, const Operand<C>& a, const Operand<C>& b, const Labels& kept,
                       const Labels& wanted, C* target) const {
     Labels batch, rows, columns, inner;
@@ -77,7 +78,7 @@ class Contraction {
     std::stable_sort(inner.begin(), inner.end(), [&](int p, int q) { return a.strides.at(p) > a.strides.at(q); });
     const int64_t m = Count(rows), n = Count(columns), k = Count(inner), products = Count(batch);
     const bool a_lies = Uses(a, {batch, rows, inner}) && Step(a, rows) && (k == 1 || Step(a, inner) == 1);
-    // Blocked products take any columns.
+    // Blocked GEMMs support any column stride.
     constexpr bool kBlocked = !std::is_same_v<C, float>;
     const bool b_lies = Uses(b, {batch, inner, columns}) && Step(b, inner) &&
                         (kBlocked ? Step(b, columns).has_value() : n == 1 || Step(b, columns) == 1);
@@ -98,7 +99,7 @@ class Contraction {
         return BlockedProduct<C>{a_of(i), a_row, b_of(i), b_row, b_column, y + i * m * n, n, m, n, k};
       });
     } else {
-      // Shares are rows of all products, so that a single large one is divided too.
+      // Tasks are rows of all GEMMs, so that a single large GEMM is divided too.
       if (direct) std::fill_n(y, count, C{});
       ParallelLoop(context, count == 0 ? 0 : lines, kit::CheckedMultiply(n, k), [&](int64_t begin, int64_t end) {
         while (begin < end) {
@@ -116,7 +117,7 @@ class Contraction {
   }
 
  private:
-  // The same elements, whose memory the operand keeps.
+  // A view of the same elements; the operand owns the memory.
   static Operand<C> View(const Operand<C>& operand) {
     Operand<C> view;
     view.data = operand.data;
@@ -137,13 +138,13 @@ class Contraction {
       stride = kit::CheckedMultiply(stride, sizes_.at(order[i]));
     }
   }
-  // The operand has these labels and no other.
+  // True when the operand has exactly these labels.
   static bool Uses(const Operand<C>& operand, std::initializer_list<Labels> groups) {
     size_t count = 0;
     for (const Labels& group : groups) count += group.size();
     return operand.strides.size() == count;
   }
-  // The distance of neighbours when the labels are one dimension of the operand's memory.
+  // Stride when the labels are one joined dimension of the operand's memory.
   std::optional<int64_t> Step(const Operand<C>& operand, const Labels& labels) const {
     std::optional<int64_t> step;
     int64_t next = 0;
@@ -156,7 +157,7 @@ class Contraction {
     }
     return step.value_or(1);
   }
-  // Of the batch's i-th product.
+  // Offset of the batch's i-th GEMM.
   int64_t Offset(const Operand<C>& operand, const Labels& batch, int64_t i) const {
     int64_t offset = 0;
     for (size_t d = batch.size(); d-- > 0;) {
@@ -224,7 +225,7 @@ class EinsumKernel : public Kernel {
     std::optional<EinsumProduct> product;
   };
 
-  // False when it is more than another order of one operand's dimensions.
+  // Returns false unless the operation is only a transposition of one operand.
   static bool RunMove(OpContext& context, const kit::EinsumShape& shape, Tensor& y) {
     if (context.InputCount() != 1) return false;
     const Tensor& x = context.Input(0);
@@ -232,7 +233,8 @@ class EinsumKernel : public Kernel {
     if (!std::is_permutation(labels.begin(), labels.end(), shape.output.begin(), shape.output.end())) return false;
     const Dims strides = kit::RowMajorStrides(x.dims);
     Dims moved;
-    for (int label : shape.output) {  // in which a label stands once, and so it does in the operand
+    // Each label occurs once in the output, and also in the operand.
+    for (int label : shape.output) {
       const auto at = static_cast<size_t>(std::find(labels.begin(), labels.end(), label) - labels.begin());
       moved.push_back(strides[at]);
     }
@@ -243,7 +245,7 @@ class EinsumKernel : public Kernel {
     return true;
   }
 
-  // False when it is no product of two operands that oneDNN has.
+  // Returns false when the operation is not a GEMM of two operands that oneDNN supports.
   static bool RunProduct(OpContext& context, const kit::EinsumShape& shape, Tensor& y) {
     if (context.InputCount() != 2) return false;
     const Tensor& a = context.Input(0);
@@ -297,7 +299,7 @@ class EinsumKernel : public Kernel {
     }
     int64_t stride = 1;
     for (size_t i = labels.size(); i-- > 0;) {
-      // A label that appears twice takes the diagonal.
+      // A label that occurs twice selects the diagonal.
       operand.strides[labels[i]] += tensor.dims[i] == 1 ? 0 : stride;
       stride *= tensor.dims[i];
     }

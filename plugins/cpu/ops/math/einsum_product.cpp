@@ -44,7 +44,7 @@ EinsumProduct::Side EinsumProduct::MakeSide(const Labels& labels, const Dims& di
   bool joins = true;
   for (size_t g = 0; g < 3; ++g) {
     side.joined[g] = 1;
-    int64_t step = 0;  // of the group's last dimension
+    int64_t step = 0;  // stride of the group's last dimension
     for (int label : groups[g]) {
       const auto at = static_cast<size_t>(std::find(labels.begin(), labels.end(), label) - labels.begin());
       side.dims.push_back(dims[at]);
@@ -60,7 +60,7 @@ EinsumProduct::Side EinsumProduct::MakeSide(const Labels& labels, const Dims& di
     side.steps.clear();
     return side;
   }
-  // One of rows and columns lies together; a dimension of one element may have any stride.
+  // oneDNN needs a stride of 1 for rows or columns; a dimension of one element may have any stride.
   if (side.joined[2] == 1) side.steps[2] = side.joined[1] == 1 || side.steps[1] != 1 ? 1 : side.joined[1];
   if (side.joined[1] == 1) side.steps[1] = side.steps[2] == 1 ? side.joined[2] : 1;
   if (side.joined[0] == 1) side.steps[0] = side.joined[1] * side.joined[2];

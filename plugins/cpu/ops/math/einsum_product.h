@@ -1,5 +1,5 @@
-// An Einsum of two float operands as one batch of oneDNN's matrix products, over memory as it lies where that can be,
-// else over copies in order.
+// An Einsum of two float operands as one batch of oneDNN GEMMs: in place where the strides allow it, otherwise over
+// reordered copies.
 //
 //     if (EinsumProduct::Suits(shape, a.dims, b.dims)) {
 //       EinsumProduct product(shape, a.dims, b.dims);   // kept for runs of the same shapes
@@ -18,21 +18,21 @@ namespace epiphyte::cpu {
 
 class EinsumProduct {
  public:
-  // Each label stands once in an operand, with its full size; what is summed over is in both of them; and there are
-  // elements.
+  // True when each label occurs once in an operand, with its full size; when both operands have the labels that are
+  // summed over; and when no operand is empty.
   static bool Suits(const kit::EinsumShape& shape, const Dims& a, const Dims& b);
 
-  // Throws dnnl::error when oneDNN has no product for these shapes.
+  // Throws dnnl::error when oneDNN has no GEMM for these shapes.
   EinsumProduct(const kit::EinsumShape& shape, const Dims& a, const Dims& b);
   void Run(OpContext& context, const Tensor& a, const Tensor& b, Tensor& y);
 
  private:
-  // An operand or the result: dimensions in the product's order, of which each of three groups (batch, rows, columns)
-  // is one dimension of the product.
+  // An operand or the result. Its dimensions are in GEMM order. Each of three groups (batch, rows, columns) becomes one
+  // dimension of the GEMM.
   struct Side {
-    Dims dims, strides;               // as the tensor lies
-    std::array<int64_t, 3> joined{};  // dimensions of the product
-    dnnl::memory::dims steps;         // their strides, when those of each group join; else empty
+    Dims dims, strides;               // dimensions and strides of the tensor
+    std::array<int64_t, 3> joined{};  // dimensions of the GEMM
+    dnnl::memory::dims steps;         // strides of the joined dimensions; empty when a group can't be joined
     bool copied = false;
     MemoryDesc desc;
   };
@@ -42,7 +42,7 @@ class EinsumProduct {
   static void Describe(Side& side);
   void MakeCall();
 
-  bool swapped_ = false;  // the result's rows are b's
+  bool swapped_ = false;  // the result's rows come from b
   Side a_, b_, y_;
   PrimitiveCall call_;
 };

@@ -1,9 +1,9 @@
-// What element-wise kernels share: when to use more than one thread, output in place, and the kernel for functions of
-// one element.
+// Common parts of element-wise kernels: the decision to use several threads, in-place outputs, and the kernel for unary
+// functions.
 //
 //     struct Neg {
-//       simd::UnaryLoop floats{simd::Unary::kNeg};   // if there is one
-//       template <typename T> T operator()(T x) const { return -x; }   // of any other type
+//       simd::UnaryLoop floats{simd::Unary::kNeg};   // optional loop over floats
+//       template <typename T> T operator()(T x) const { return -x; }   // all other types
 //     };
 //     void Register_neg(KernelRegistry& registry) { registry.Add<UnaryKernel<Neg>>("Neg", 1, kFloats); }
 #pragma once
@@ -20,10 +20,10 @@
 
 namespace epiphyte::cpu {
 
-// Elements of a share that are worth waking a thread for, for an operation as cheap as an addition.
+// Elements of an operation as cheap as an addition that are worth waking a thread for.
 inline constexpr int64_t kGrain = 16384;
 
-// ParallelFor that costs nothing for small loops. `cost`: of one index, in additions.
+// ParallelFor without overhead for small loops. `cost`: cost of one index, in additions.
 template <typename Body>
 void ParallelLoop(OpContext& context, int64_t count, int64_t cost, const Body& body) {
   const int64_t grain = std::max<int64_t>(kGrain / std::max<int64_t>(cost, 1), 1);
@@ -34,7 +34,7 @@ void ParallelLoop(OpContext& context, int64_t count, int64_t cost, const Body& b
   context.ParallelFor(count, grain, std::cref(body));
 }
 
-// The same over elements that loops by vectors take: narrower ones cost less.
+// ParallelLoop over elements for SIMD loops: narrower elements cost less.
 template <typename T, typename Body>
 void VectorLoop(OpContext& context, int64_t count, int64_t cost, const Body& body) {
   constexpr int64_t kElements = kGrain * static_cast<int64_t>(sizeof(float)) / static_cast<int64_t>(sizeof(T));
@@ -43,9 +43,9 @@ void VectorLoop(OpContext& context, int64_t count, int64_t cost, const Body& bod
   if (count > 0) body(int64_t{0}, count);
 }
 
-// The memory holds the elements and nothing else, in whatever order: a function of single elements need not know which.
+// True when the memory has all elements without padding, in any order: unary functions need not know the order.
 bool IsDense(const Tensor& tensor);
-// Equal shapes in the same order of elements in memory.
+// True for equal shapes with equal memory order.
 bool SameLayout(const Tensor& a, const Tensor& b);
 
 // Input j, in its own layout when that is dense.
@@ -54,7 +54,7 @@ inline const Tensor& DenseInput(OpContext& context, size_t j) {
   return input.layout == nullptr || IsDense(input) ? input : context.Input(j);
 }
 
-// Output 0 of the shape, type and (dense) layout of input j, in its memory when that is free.
+// Makes output 0 with the shape, type and (dense) layout of input j, in place when input j has no other reader.
 inline Tensor& OutputLike(OpContext& context, size_t j, const Tensor& input) {
   Tensor* in_place = context.OutputInPlace(0, j, input.type, input.dims);
   if (in_place != nullptr) return *in_place;
@@ -62,25 +62,25 @@ inline Tensor& OutputLike(OpContext& context, size_t j, const Tensor& input) {
   return context.OutputWithLayout(0, input.type, input.dims, input.layout, input.Bytes());
 }
 
-// An Op that has a loop over floats (simd/unary.h), as a member `floats`.
+// An Op with a SIMD loop over floats (simd/unary.h), as its member `floats`.
 template <typename Op>
 concept HasFloatLoop = requires(const Op& op) {
   { op.floats } -> std::convertible_to<const simd::UnaryLoop&>;
 };
 
-// Booleans are bytes to the loops over numbers.
+// Numeric type in which the loops process elements: bool as bytes.
 template <typename T>
 using NumberOf = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
 
-// An Op that names one of the loops over numbers other than floats (simd/number_rows.h) as `kOthers`, which has T.
+// An Op with a loop over numbers other than floats (simd/number_rows.h), named by `kOthers`, that supports T.
 template <typename Op, typename T>
 concept HasNumberLoop = requires {
   { Op::kOthers } -> std::convertible_to<simd::NumberUnary>;
   requires simd::Takes<NumberOf<T>>(Op::kOthers);
 };
 
-// y[i] = function(x[i]); y may be x, of which the compiler is told, because it wouldn't vectorise a loop that might
-// overlap.
+// y[i] = function(x[i]). y may be x. That case has its own loop, because the compiler does not vectorise a loop that
+// may overlap.
 template <typename T, typename F>
 void ApplyEach(const T* x, T* y, int64_t n, const F& function) {
   if (x == y) {
@@ -90,7 +90,7 @@ void ApplyEach(const T* x, T* y, int64_t n, const F& function) {
   }
 }
 
-// The 16-bit formats go through floats.
+// y[i] = op(x[i]). The 16-bit formats are computed in float.
 template <typename Op, typename T>
 void Apply(const Op& op, const T* x, T* y, int64_t n) {
   if constexpr (HasFloatLoop<Op> && std::is_same_v<T, float>) {
@@ -112,7 +112,7 @@ void Apply(const Op& op, const T* x, T* y, int64_t n) {
   }
 }
 
-// Makes an Op from a node: from its attributes when there is such a constructor.
+// Makes an Op for a node, from its attributes when the Op has such a constructor.
 template <typename Op>
 Op MakeOp(const ir::Node& node) {
   if constexpr (std::is_constructible_v<Op, const ir::Node&>) {
@@ -122,7 +122,7 @@ Op MakeOp(const ir::Node& node) {
   }
 }
 
-// y = op(x), types equal. kCost: of one element, in additions.
+// Kernel for y = op(x) with equal types. kCost: cost of one element, in additions.
 template <typename Op, int kCost = 1, typename... Ts>
 class UnaryKernel : public Kernel {
  public:

@@ -38,7 +38,7 @@ class DftKernel : public Kernel {
     if (axis_is_input_ && context.HasInput(2)) axis = IntegerParameter(context, 2, "axis");
     const size_t at = kit::NormalizeAxis(axis, x.rank());
     if (at + 1 == x.rank()) FailOp("axis {} is that of the real and imaginary parts", axis);
-    // From half a spectrum back to the real signal that it is of.
+    // The inverse of a one-sided spectrum is a real signal.
     const bool to_real = inverse_ && onesided_;
     int64_t length = to_real ? 2 * (x.dims[at] - 1) : x.dims[at];
     if (context.HasInput(1)) length = IntegerParameter(context, 1, "dft_length");

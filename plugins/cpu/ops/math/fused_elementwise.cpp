@@ -1,4 +1,4 @@
-// epiphyte.kit.Elementwise: see epiphyte/kit/fuse/elementwise_program.hpp.
+// Kernel of epiphyte.kit.Elementwise: see epiphyte/kit/fuse/elementwise_program.hpp.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -20,20 +20,20 @@ using kit::fuse::kMostElementwiseInstructions;
 
 constexpr int64_t kBlock = 1024;
 
-// How an input is walked when the output is: its dimensions joined where they can be.
+// Loops over an input in the order of the output; dimensions are joined where possible.
 struct Walk {
   std::array<int64_t, 8> sizes{};
   std::array<int64_t, 8> strides{};
   size_t rank = 0;
-  bool full = false;  // as the output itself
-  // Not 0: the innermost row is read again and again, over that many elements of the output.
+  bool full = false;  // contiguous with the output
+  // If not 0, the innermost row repeats over this number of output elements.
   int64_t repeats = 0;
 };
 
-// Where a range of the output has an input that must be spread out.
+// Buffer with a repeating input expanded for a range of the output.
 struct Spread {
   float* memory = nullptr;
-  int64_t row = -1;  // which repeated row is written out there
+  int64_t row = -1;  // index of the expanded row
 };
 
 class ElementwiseKernel final : public Kernel {
@@ -53,7 +53,7 @@ class ElementwiseKernel final : public Kernel {
                                                         : ElementwiseOperands::kBoth;
       steps_.push_back({ElementwiseLoop(from.op, from.p0, from.p1, operands), from.a, from.b, 0});
     }
-    // Results share registers: one is free again after its last reader, which may write over it.
+    // Results share registers. A register is free after its last reader, which may overwrite it.
     std::vector<int32_t> free;
     for (size_t i = 0; i < count; ++i) {
       Step& step = steps_[i];
@@ -63,7 +63,7 @@ class ElementwiseKernel final : public Kernel {
       step.to = free.back();
       free.pop_back();
     }
-    // Operands name places from here on: the inputs, then the registers, then the output.
+    // From here on, operands are indices of places: the inputs, then the registers, then the output.
     const auto place_of = [&](int32_t operand) {
       if (operand < 0) return 0;  // not read
       return operand % 2 == 0 ? operand / 2 : static_cast<int32_t>(inputs_) + steps_[operand / 2].to;
@@ -81,7 +81,7 @@ class ElementwiseKernel final : public Kernel {
     State& state = context.State<State>();
     const float* data[kMostElementwiseInputs];
     const Tensor& first = context.AnyLayoutInput(0);
-    // All tensors in one layout: the memory is walked as it is.
+    // If all tensors have one layout, the memory is processed in its order.
     const bool raw = first.layout != nullptr && GatherRaw(context, first, data);
     const bool ordered = !raw && GatherOrdered(context, state, data);
     if (!raw && !ordered) {
@@ -128,8 +128,8 @@ class ElementwiseKernel final : public Kernel {
   };
   struct State {
     bool known = false;
-    std::array<Dims, kMostElementwiseInputs> dims;  // as memory has them
-    size_t lead = 0;                                // the input that the output is like when it isn't row-major
+    std::array<Dims, kMostElementwiseInputs> dims;  // in memory order
+    size_t lead = 0;  // the input that determines the output's layout if that is not row-major
     std::array<Walk, kMostElementwiseInputs> walks;
     Dims y;
     int64_t count = 0;
@@ -143,7 +143,7 @@ class ElementwiseKernel final : public Kernel {
     }
   };
 
-  // Steps that follow each other, all binary operations or none.
+  // Consecutive steps that are all binary operations, or none of them.
   struct Stretch {
     size_t begin;
     size_t end;
@@ -167,7 +167,7 @@ class ElementwiseKernel final : public Kernel {
     }
   }
 
-  // The inputs' memory when all have the layout of the first, without padding.
+  // Finds the inputs' memory when all have the layout of the first one, without padding; otherwise false.
   bool GatherRaw(OpContext& context, const Tensor& first, const float** data) const {
     if (first.type != EP_TYPE_FLOAT ||
         first.layout->desc.get_size() != static_cast<uint64_t>(first.Count()) * sizeof(float))
@@ -181,7 +181,7 @@ class ElementwiseKernel final : public Kernel {
     return true;
   }
 
-  // The inputs as operands in the order of one that has the full shape and isn't row-major. False without such a one.
+  // Finds the inputs in the order of an input that has the full shape and is not row-major. False when there is none.
   bool GatherOrdered(OpContext& context, State& state, const float** data) const {
     bool laid_out = false;
     for (size_t i = 0; i < inputs_; ++i) laid_out |= context.AnyLayoutInput(i).layout != nullptr;
@@ -199,7 +199,7 @@ class ElementwiseKernel final : public Kernel {
     return true;
   }
 
-  // From state.dims.
+  // Computes the loops from state.dims.
   void Prepare(State& state) const {
     size_t rank = 0;
     for (size_t i = 0; i < inputs_; ++i) rank = std::max(rank, state.dims[i].size());
@@ -231,7 +231,7 @@ class ElementwiseKernel final : public Kernel {
     walk.full = dims == y;
     if (walk.full) return walk;
     int64_t stride = 1;
-    // From the innermost dimension outwards; neighbours that step alike are joined.
+    // From the innermost dimension outwards; adjacent dimensions with compatible strides are joined.
     for (size_t d = y.size(); d-- > 0;) {
       const size_t lead = y.size() - dims.size();
       const int64_t size = d < lead ? 1 : dims[d - lead];
@@ -260,7 +260,7 @@ class ElementwiseKernel final : public Kernel {
     return walk;
   }
 
-  // `n` elements of an input from output position `begin`, in place if they lie together, else in `buffer`.
+  // Returns `n` elements of an input from output position `begin` on: in place if contiguous, otherwise in `buffer`.
   static const float* Load(const Walk& walk, const float* data, int64_t begin, int64_t n, float* buffer) {
     std::array<int64_t, 8> at{};
     int64_t rest = begin;
@@ -283,7 +283,7 @@ class ElementwiseKernel final : public Kernel {
       done += run;
       offset += (run - 1) * walk.strides[0];
       at[0] += run - 1;
-      // To the next element, with carries.
+      // Advances to the next element, with carries.
       for (size_t d = 0; d < walk.rank; ++d) {
         offset += walk.strides[d];
         if (++at[d] < walk.sizes[d]) break;
@@ -298,7 +298,7 @@ class ElementwiseKernel final : public Kernel {
     return walk.repeats == 0 ? block : std::max(block, std::min(walk.repeats, block + walk.sizes[0]));
   }
 
-  // The same where a short row repeats: it is written out once for all blocks that see no other.
+  // Load for a short repeating row: it is expanded once for all blocks within its repetition.
   static const float* LoadSpread(const Walk& walk, const float* data, int64_t begin, int64_t n, int64_t block,
                                  Spread& spread) {
     if (walk.repeats == 0) return Load(walk, data, begin, n, spread.memory);
@@ -324,7 +324,7 @@ class ElementwiseKernel final : public Kernel {
   void RunRange(const State* state, const float* const* data, float* y, int64_t begin, int64_t end) const {
     const bool all_full = state == nullptr || state->all_full;
     const int64_t block = std::min(kBlock, end - begin);
-    // Registers, then room for inputs that must be spread out.
+    // Memory for the registers, followed by the expanded inputs.
     int64_t floats = block * registers_;
     Spread spreads[kMostElementwiseInputs];
     if (!all_full)
@@ -336,7 +336,7 @@ class ElementwiseKernel final : public Kernel {
       large.reset(new float[static_cast<size_t>(floats)]);
       memory = large.get();
     }
-    // Inputs are only read: no step's result has their places.
+    // Inputs are never written: no step's result is in an input's place.
     float* places[kMostElementwiseInputs + kMostElementwiseInstructions + 1];
     for (int32_t i = 0; i < registers_; ++i) places[inputs_ + i] = memory + i * block;
     memory += registers_ * block;
@@ -376,7 +376,7 @@ class ElementwiseKernel final : public Kernel {
   size_t inputs_ = 0;
   int32_t registers_ = 0;
   std::vector<Step> steps_;
-  // For rows of at most simd::ShortRow() elements: the steps in stretches, and as those of binary operations take them.
+  // For rows of at most simd::ShortRow() elements: the steps in stretches, and in the form for binary operations.
   std::vector<Stretch> stretches_;
   std::vector<simd::BinaryStep> binary_;
 };

@@ -97,13 +97,13 @@ class GemmKernel final : public Kernel {
   Linear linear_;
 };
 
-// Y = alpha * Y + beta * C, element by element. Y holds the product.
+// Y = alpha * Y + beta * C, element by element. Y holds op(A) * op(B).
 template <typename T>
 void ScaleAndAdd(OpContext& context, const GemmAttributes& attributes, const Tensor* c, const kit::GemmShape& shape,
                  Tensor& y) {
   if (c == nullptr && attributes.alpha == 1.0f) return;
   const kit::GemmAddend addend(c != nullptr ? c->dims : Dims(), shape);
-  // An integer times a float, cut off.
+  // Multiplies an integer by a float and truncates.
   const auto scale = [](T value, float by) {
     if constexpr (std::is_integral_v<T>) {
       return by == 1.0f ? value : TruncateTo<T>(static_cast<double>(by) * static_cast<double>(value));
@@ -126,7 +126,7 @@ void ScaleAndAdd(OpContext& context, const GemmAttributes& attributes, const Ten
                       });
 }
 
-// Double, and integers, which wrap.
+// Gemm of double and of integers, which wrap.
 template <typename T>
 class BlockedGemmKernel final : public Kernel {
  public:
@@ -162,7 +162,7 @@ class BlockedGemmKernel final : public Kernel {
     auto* rows = static_cast<Number*>(context.Scratch(static_cast<uint64_t>(shape.m * shape.k) * sizeof(Number)));
     context.ParallelFor(shape.m, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, shape.k)),
                         [&](int64_t begin, int64_t end) {
-                          constexpr int64_t kRun = 8;  // elements of a cache line, as a rule
+                          constexpr int64_t kRun = 8;  // elements of a typical cache line
                           for (int64_t m = begin; m < end; m += kRun) {
                             const int64_t last = std::min(end, m + kRun);
                             for (int64_t k = 0; k < shape.k; ++k)
@@ -175,7 +175,7 @@ class BlockedGemmKernel final : public Kernel {
   GemmAttributes attributes_;
 };
 
-// The 16-bit formats, summed in float: see MatMul's.
+// Gemm of the 16-bit formats with float sums: see ReferenceMatMulKernel.
 template <typename T>
 class ReferenceGemmKernel final : public Kernel {
  public:

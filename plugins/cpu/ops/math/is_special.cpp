@@ -8,7 +8,7 @@
 namespace epiphyte::cpu {
 namespace {
 
-// Of floats and doubles, by loops for each target: the oldest compare no 64 bits at once.
+// Loops over floats and doubles, compiled for each CPU target: the oldest has no 64-bit comparison.
 template <typename T>
 struct RowLoops {
   static constexpr bool kIsFloat = std::is_same_v<T, float>;
@@ -25,7 +25,7 @@ struct IsNaN {
   }
   template <typename T>
   void OfRow(const T* x, bool* y, int64_t n) const {
-    constexpr int64_t kBlock = 4096;  // of which the answers are still in the nearest cache
+    constexpr int64_t kBlock = 4096;  // the results of a block stay in the L1 cache
     const RowLoops<T> loops;
     for (int64_t at = 0; at < n; at += kBlock) {
       const int64_t end = std::min(n, at + kBlock);
@@ -34,10 +34,10 @@ struct IsNaN {
       for (int64_t i = at; i < end; ++i) answers[i] ^= 1;
     }
   }
-  // `infinity`: the bits of the positive one.
+  // `infinity`: bits of positive infinity.
   bool OfBits(uint16_t bits, uint16_t infinity) const { return (bits & 0x7FFF) > infinity; }
 };
-// Without jumps, so that the compiler makes vectors of it.
+// Branchless, so that the compiler vectorises it.
 struct IsInf {
   explicit IsInf(const ir::Node& node)
       : positive(node.Int("detect_positive", 1) != 0), negative(node.Int("detect_negative", 1) != 0) {}
@@ -95,7 +95,7 @@ class TestKernel : public Kernel {
   }
 
  private:
-  // The rows don't overlap, of which the compiler is told, because it wouldn't make vectors otherwise.
+  // __restrict: the rows do not overlap; otherwise the compiler does not vectorise.
   template <typename T, typename F>
   static void Test(const T* __restrict x, bool* __restrict y, int64_t n, const F& test) {
     for (int64_t i = 0; i < n; ++i) y[i] = test(x[i]);

@@ -1,5 +1,4 @@
-// Reductions of a tensor in a layout of oneDNN's, as its memory lies: a copy of it in row-major order would take longer
-// than the sums.
+// Reductions of a tensor in a oneDNN layout, in memory order. Copying it to row-major would take longer than the sums.
 #pragma once
 
 #include <optional>
@@ -10,8 +9,8 @@
 
 namespace epiphyte::cpu {
 
-// The loops over the memory of `x`. Nullopt where its order is none that can be said, or where the values would not
-// come in the order of a row-major result.
+// Loops over the memory of `x`. Nullopt when AxisOrder can't express its order, or when the results would not be in
+// row-major order.
 inline std::optional<ReductionShape> ReductionInMemory(const Tensor& x, const std::vector<bool>& reduced) {
   if (x.layout == nullptr) return ReductionShape(x.dims, reduced);
   const std::optional<AxisOrder> order = OrderOf(x);
@@ -20,7 +19,7 @@ inline std::optional<ReductionShape> ReductionInMemory(const Tensor& x, const st
   std::vector<bool> in_memory;
   int last_kept = -1;
   for (size_t i = 0; i < dims.size(); ++i) {
-    const size_t axis = i < order->rank ? order->axes[i] : 1;  // the elements of a block come last
+    const size_t axis = i < order->rank ? order->axes[i] : 1;  // the elements of a block are innermost
     in_memory.push_back(reduced[axis]);
     if (reduced[axis] || dims[i] == 1) continue;
     if (static_cast<int>(axis) < last_kept) return std::nullopt;

@@ -24,7 +24,7 @@ int64_t LabelAt(const Tensor& labels, int64_t i) {
   return labels.type == EP_TYPE_INT32 ? labels.as<int32_t>()[i] : labels.as<int64_t>()[i];
 }
 
-// Scores [N, C, d...], labels [N, d...], one weight a class.
+// Scores [N, C, d...], labels [N, d...], one weight for each class.
 template <bool kFromScores>
 class LikelihoodLossKernel : public Kernel {
  public:

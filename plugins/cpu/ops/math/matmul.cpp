@@ -62,7 +62,7 @@ class MatMulKernel final : public Kernel {
     PrimitiveCall batch_call;
   };
 
-  // One matrix on the right: all rows of A at once.
+  // One right matrix for all batches: all rows of A form one GEMM.
   void RunLinear(OpContext& context, State& state, const Tensor& a, const Tensor* b) const {
     const kit::ProductShape& shape = state.shape;
     Linear::Operands o;
@@ -99,7 +99,7 @@ class MatMulKernel final : public Kernel {
       std::fill_n(y.as<float>(), y.Count(), 0.0f);
       return;
     }
-    // Of few rows each matrix is read once, as it lies, which oneDNN copies first.
+    // With few rows, each matrix is read once and in place; oneDNN would copy it first.
     if (shape.m <= blocked_product::kThinRows) {
       MultiplyBlocked<float>(context, batches, [&](int64_t i) {
         return BlockedProduct<float>{.a = a.as<float>() + shape.OffsetA(i) * shape.m * shape.k,
@@ -114,7 +114,8 @@ class MatMulKernel final : public Kernel {
       });
       return;
     }
-    // With equal batches (or a broadcast operand) one primitive does all; else one call for each matrix.
+    // With equal batches (or a broadcast operand), one primitive does all GEMMs; otherwise there is a call for each
+    // matrix.
     const bool a_full = shape.a_batch.Count() == batches;
     const bool b_full = shape.b_batch.Count() == batches;
     const bool one_call = (a_full || shape.a_batch.Count() == 1) && b_full;
@@ -153,7 +154,7 @@ class MatMulKernel final : public Kernel {
   bool bfloat16_;
 };
 
-// Double, and integers, which wrap.
+// MatMul of double and of integers, which wrap.
 template <typename T>
 class BlockedMatMulKernel final : public Kernel {
  public:
@@ -165,7 +166,7 @@ class BlockedMatMulKernel final : public Kernel {
     if (b.type != a.type) FailOp("operands of type {} and {}", TypeName(a.type), TypeName(b.type));
     const kit::ProductShape shape(a.dims, b.dims);
     Tensor& y = context.Output(0, a.type, shape.y);
-    // One matrix on the right: all rows of A at once.
+    // One right matrix for all batches: all rows of A form one GEMM.
     const int64_t batches = shape.batch.Count();
     const bool joined = shape.b_batch.Count() == 1 && shape.a_batch.Count() == batches;
     const auto product = [&](int64_t i) {
@@ -188,8 +189,8 @@ class BlockedMatMulKernel final : public Kernel {
   using Number = UnsignedNumber<T>;
 };
 
-// The 16-bit formats, summed in float: for values whose type nobody knew when the plan was made, else they are products
-// of floats (exec/float_fallback.h).
+// MatMul of the 16-bit formats with float sums, for values with types unknown when the plan was made. With known types,
+// such nodes become float GEMMs (exec/float_fallback.h).
 template <typename T>
 class ReferenceMatMulKernel final : public Kernel {
  public:

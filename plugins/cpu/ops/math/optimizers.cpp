@@ -1,7 +1,7 @@
 // One step of an optimizer, as ai.onnx.preview.training defines it: Adagrad, Adam, Momentum.
 //
-// Inputs are R (learning rate) and T (how many steps went before), then for n tensors their values X1..Xn, their
-// gradients G1..Gn and one or two groups of accumulated state. Outputs are the new values and states, group by group.
+// Inputs are R (learning rate) and T (number of previous steps). For n tensors, their values X1..Xn, gradients G1..Gn
+// and one or two groups of accumulated state follow. Outputs are the new values and states, group by group.
 #include <cmath>
 
 #include "plugins/cpu/kernel/dispatch.h"
@@ -57,7 +57,7 @@ class OptimizerKernel : public Kernel {
   }
 
  protected:
-  // One element; `gradient` is regularised already.
+  // One element; `gradient` already includes the regularisation.
   struct Step {
     double x = 0;
     double gradient = 0;

@@ -77,10 +77,11 @@ class BernoulliKernel : public Kernel {
       LoadFloats(x, at, n, values);
       source.Uniforms(numbers, n);
       for (int64_t i = 0; i < n; ++i) {
-        // As numpy's binomial: the rarer outcome is the one that takes a large number.
+        // As in numpy's binomial: the rarer outcome corresponds to a large number.
         const double p = values[i];
         const double u = numbers[i];
-        const bool drawn = ((p <= 0.5) & (u > 1.0 - p)) | ((p > 0.5) & (u <= p));  // no jumps, which go either way
+        // branchless, because branches would be mispredicted
+        const bool drawn = ((p <= 0.5) & (u > 1.0 - p)) | ((p > 0.5) & (u <= p));
         values[i] = drawn ? 1.0f : 0.0f;
       }
       StoreFloats(values, at, n, y);
@@ -92,7 +93,7 @@ class BernoulliKernel : public Kernel {
   Seed seed_;
 };
 
-// Draws from unnormalised log-probabilities.
+// Draws samples from unnormalised log-probabilities.
 class MultinomialKernel : public Kernel {
  public:
   static Float32Promotion PromotionOf(const ir::Node&) { return Float32Promotion::kNever; }

@@ -1,5 +1,5 @@
-// Random numbers for operators. With a seed the numbers are those that numpy's RandomState gives for it, which is what
-// ONNX's reference implementation uses, and the same in every run. Without one they differ from run to run.
+// Random numbers for operators. With a seed, they equal those of numpy's RandomState, which ONNX's reference
+// implementation uses, and are the same in every run. Without a seed, they differ from run to run.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace epiphyte::cpu {
 
 class RandomSource {
  public:
-  // As std::mt19937 begins.
+  // Same initial state as std::mt19937.
   explicit RandomSource(uint32_t seed) {
     for (uint32_t i = 0; i < kWords; ++i) {
       state_[i] = seed;
@@ -22,12 +22,12 @@ class RandomSource {
     }
   }
 
-  // In [0, 1), 53 bits.
+  // Uniform number in [0, 1) with 53 bits.
   double Uniform() {
     if (at_ == kUniforms) Refill();
     return uniforms_[at_++];
   }
-  // The next n of them.
+  // The next n uniform numbers.
   void Uniforms(double* values, int64_t n) {
     while (n > 0) {
       if (at_ == kUniforms) Refill();
@@ -39,7 +39,7 @@ class RandomSource {
     }
   }
 
-  // Standard normal, by the polar method, two at a time.
+  // Standard normal number, by the polar method, which gives two at a time.
   double Normal() {
     if (has_spare_) {
       has_spare_ = false;
@@ -58,11 +58,11 @@ class RandomSource {
   }
 
  private:
-  static constexpr int64_t kWords = 624, kMiddle = 397;  // of the Mersenne twister
+  static constexpr int64_t kWords = 624, kMiddle = 397;  // state size and offset of the Mersenne twister
   static constexpr int64_t kUniforms = kWords / 2;
 
-  // The twister's next words (M. Matsumoto, T. Nishimura: Mersenne Twister, 1998) and the numbers of two each. Whole
-  // loops rather than a word at a time, so that the compiler makes vectors of them.
+  // Computes the next words of the twister (M. Matsumoto, T. Nishimura: Mersenne Twister, 1998) and the uniform numbers
+  // from two words each. Separate loops, instead of a word at a time, let the compiler vectorise.
   void Refill() {
     const auto twist = [this](int64_t i, int64_t next, int64_t from) {
       const uint32_t mixed = (state_[i] & 0x80000000u) | (state_[next] & 0x7FFFFFFFu);
@@ -93,7 +93,7 @@ class RandomSource {
   bool has_spare_ = false;
 };
 
-// The seed of a node. Old models have it as a float, Dropout as an integer.
+// A node's seed. Old models have it as a float, Dropout as an integer.
 class Seed {
  public:
   explicit Seed(const ir::Node& node) {
@@ -110,7 +110,7 @@ class Seed {
     }
   }
 
-  // For one run.
+  // Random numbers for one run.
   RandomSource Start() const {
     return RandomSource(fixed_ ? value_ : value_ + 0x9E3779B9u * runs_.fetch_add(1, std::memory_order_relaxed));
   }

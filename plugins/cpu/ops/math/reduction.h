@@ -1,18 +1,18 @@
-// Reduction: loops over a tensor of which some dimensions are folded into one value.
+// Reduction: loops over a tensor with some dimensions reduced to one value.
 //
-// Neighbouring dimensions of one kind are joined first, so that most reductions come down to a few long loops. A
-// function object says what is computed:
+// Adjacent dimensions of one kind are joined first, so that most reductions become a few long loops. A function object
+// defines the operation:
 //
 //     struct Sum {
-//       static constexpr simd::Reduction kFloats = …;          // the same of floats (simd/reduce.h), apart from Finish
-//       template <typename T> using Acc = …;                   // what is accumulated for elements of type T
-//       template <typename A> A Initial() const;               // of an empty set
-//       template <typename A> A Load(A x, A shift) const;      // an element; shift: see below
+//       static constexpr simd::Reduction kFloats = …;          // its loop over floats (simd/reduce.h), without Finish
+//       template <typename T> using Acc = …;                   // accumulator for elements of type T
+//       template <typename A> A Initial() const;               // value of an empty set
+//       template <typename A> A Load(A x, A shift) const;      // value of an element; shift: see below
 //       template <typename A> A Combine(A a, A b) const;
 //       template <typename A> A Finish(A a, int64_t n, A shift) const;
 //     };
 //
-// `shifts`, when given, has a value for each output: log-sum-exp takes the maximum off first.
+// Optional `shifts` have a value for each output: log-sum-exp subtracts the maximum first.
 #pragma once
 
 #include <algorithm>
@@ -45,17 +45,17 @@ class ReductionShape {
     }
     for (const Loop& loop : kept_) outputs_ *= loop.size;
     for (const Loop& loop : reduced_) folded_ *= loop.size;
-    // A dimension of size 0 leaves strides of 0, which nothing is read with.
+    // A dimension of size 0 leaves strides of 0, but then nothing is read.
     inner_kept_ = !kept_.empty() && (reduced_.empty() || kept_[0].stride < reduced_[0].stride);
   }
 
   int64_t outputs() const { return outputs_; }
   int64_t folded() const { return folded_; }  // elements per output
-  // The innermost dimension is kept: rows of outputs are computed side by side.
+  // True when the innermost dimension is kept: rows of outputs are computed together.
   bool inner_kept() const { return inner_kept_; }
   int64_t inner_kept_size() const { return inner_kept_ ? kept_[0].size : 1; }
 
-  // Where the elements of output `index` begin.
+  // Offset of the first element of output `index`.
   int64_t Offset(int64_t index) const {
     int64_t offset = 0;
     for (const Loop& loop : kept_) {
@@ -65,7 +65,7 @@ class ReductionShape {
     return offset;
   }
 
-  // Calls run(offset, n) for every `n` reduced elements that are `run_stride` apart, relative to Offset.
+  // Calls run(offset, n) for each run of `n` reduced elements with stride `run_stride`; offsets are relative to Offset.
   template <typename Run>
   void ForEachRun(const Run& run) const {
     if (folded_ == 0) return;
@@ -85,9 +85,9 @@ class ReductionShape {
       if (d == reduced_.size()) return;
     }
   }
-  // 1 unless inner_kept.
+  // The stride is 1 unless inner_kept.
   int64_t run_stride() const { return reduced_.empty() ? 1 : reduced_[0].stride; }
-  // All elements of an output are one run.
+  // True when all elements of an output are one run.
   bool is_one_run() const { return reduced_.size() == 1; }
 
  private:
@@ -102,21 +102,21 @@ class ReductionShape {
   bool inner_kept_ = false;
 };
 
-// Below it a plain loop takes less time than a call, where elements are only added or compared.
+// Up to this length, a plain loop of additions or comparisons is faster than a call.
 inline constexpr int64_t kShortRun = 8;
 template <typename Op>
 bool GoesByVectors(int64_t n) {
   return n > kShortRun || Op::kFloats == simd::Reduction::kSumOfExponentials;
 }
 
-// The loops that accumulate in A; those over floats where there are none, for what goes through floats.
+// Loops that accumulate in A: over doubles for double, otherwise over floats.
 template <typename A>
 using ReduceLoops = std::conditional_t<std::is_same_v<A, double>, simd::DoubleReduceLoop, simd::ReduceLoop>;
 template <typename Op, typename A>
 inline constexpr bool kHasLoops = std::is_same_v<A, float> ||
                                   (std::is_same_v<A, double> && Op::kFloats != simd::Reduction::kSumOfExponentials);
 
-// The function of rows that folds integers into integers of the same type, where there is one.
+// Row function that reduces integers to integers of the same type, where one exists.
 template <typename Op, typename T, typename A>
 constexpr std::optional<simd::NumberFunction> FoldOf() {
   if constexpr (std::is_integral_v<T> && std::is_same_v<T, A> && simd::kHasNumberLoops<T>) {
@@ -145,7 +145,7 @@ A ReduceRun(const Op& op, const ReduceLoops<A>& loops, const T* x, int64_t n, A 
     if constexpr (FoldOf<Op, T, A>().has_value()) {
       if (n > kShortRun) return simd::NumberFold<T>(*FoldOf<Op, T, A>())(x, n);
     }
-    // Several side by side, which needn't wait for each other.
+    // Several independent chains run in parallel.
     constexpr int64_t kChains = 16;
     A acc = op.template Initial<A>();
     int64_t i = 0;
@@ -181,7 +181,7 @@ void AccumulateRow(const Op& op, const ReduceLoops<A>& loops, const T* x, A* acc
   }
 }
 
-// The same of `rows` rows, one after the other.
+// Accumulates `rows` rows, one after the other.
 template <typename Op, typename T, typename A>
 void AccumulateRows(const Op& op, const ReduceLoops<A>& loops, const T* x, int64_t stride, int64_t rows, A* acc,
                     int64_t n, const A* shifts) {
@@ -191,8 +191,8 @@ void AccumulateRows(const Op& op, const ReduceLoops<A>& loops, const T* x, int64
   for (int64_t r = 0; r < rows; ++r) AccumulateRow<Op, T, A>(op, loops, x + r * stride, acc, n, shifts);
 }
 
-// Into how many parts the rows that fold into few outputs are cut, which makes the threads' shares neighbours in memory
-// and sums shorter. By the shape alone, so that results don't depend on the number of threads.
+// Number of parts into which the rows of few outputs are cut. The threads' shares are then contiguous in memory, and
+// sums are shorter. It depends only on the shape, so results do not depend on the number of threads.
 inline int64_t RowParts(const ReductionShape& shape) {
   constexpr int64_t kMostParts = 8, kMostOutputs = 4096, kElements = 16384;
   if (!shape.inner_kept() || !shape.is_one_run() || shape.outputs() > kMostOutputs) return 1;
@@ -206,7 +206,7 @@ void ReduceInParts(OpContext& context, const Op& op, const ReductionShape& shape
   const ReduceLoops<A> loops(Op::kFloats);
   const int64_t row = shape.inner_kept_size(), outputs = shape.outputs(), rows = shape.folded();
   auto* found = static_cast<A*>(context.Scratch(static_cast<uint64_t>(parts * outputs) * sizeof(A)));
-  // By the first output of a row, then by parts.
+  // Accumulators, indexed by the first output of a row, then by part.
   context.ParallelFor(outputs / row * parts, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t output = i / parts * row, first = i % parts * rows / parts, last = (i % parts + 1) * rows / parts;
@@ -224,7 +224,7 @@ void ReduceInParts(OpContext& context, const Op& op, const ReductionShape& shape
   }
 }
 
-// y[i] = the reduction of the elements of output i.
+// y[i] = the reduction of the elements that belong to output i.
 template <typename Op, typename T, typename R, typename A>
 void Reduce(OpContext& context, const Op& op, const ReductionShape& shape, const T* x, const A* shifts, R* y) {
   const int64_t folded = shape.folded();

@@ -1,4 +1,4 @@
-// What reductions compute, as the loops of reduction.h take it.
+// Reduction operations for the loops of reduction.h.
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace epiphyte::cpu {
 
-// Integers are accumulated in 64 bits; where the result is a root or logarithm, in double.
+// Accumulator: 64 bits for integers, or double when the result is a root or logarithm.
 template <typename T>
 using WideAcc = std::conditional_t<std::is_integral_v<T>, int64_t, Compute<T>>;
 template <typename T>
@@ -83,7 +83,7 @@ struct LogSum : Sum {
     return std::log(a);
   }
 };
-// The shift is the maximum, so that nothing overflows; one that isn't finite is left out, and the result is as it.
+// The shift is the maximum, which avoids overflow. A non-finite maximum is not subtracted, and is itself the result.
 struct LogSumExp : Sum {
   static constexpr simd::Reduction kFloats = simd::Reduction::kSumOfExponentials;
   template <typename T>

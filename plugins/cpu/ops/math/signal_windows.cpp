@@ -13,7 +13,7 @@ namespace {
 constexpr double kPi = 3.14159265358979323846;
 constexpr int64_t kLargest = int64_t{1} << 31;
 
-// Values computed in double, as any numeric type.
+// Stores values computed in double as any numeric type.
 void StoreDoubles(const double* values, int64_t count, Tensor& y) {
   if (y.type == EP_TYPE_DOUBLE) {
     std::copy_n(values, count, y.as<double>());
@@ -47,7 +47,7 @@ class WindowKernel : public Kernel {
     Tensor& y = context.Output(0, type_, Dims{size});
     auto* const values = static_cast<double*>(context.Scratch(static_cast<uint64_t>(size) * sizeof(double)));
     const double steps = static_cast<double>(periodic_ ? size : std::max<int64_t>(size - 1, 1));
-    // The second half mirrors the first: at `period` steps the angle is a whole turn.
+    // The second half mirrors the first: `period` steps are a full turn of the angle.
     const int64_t period = periodic_ ? size : size - 1;
     for (int64_t i = 0; i < size; ++i) {
       const bool mirrors = 2 * i > period;
@@ -75,7 +75,7 @@ KernelRegistry::Factory Window(double c0, double c1, double c2) {
 double HertzToMel(double hertz) { return 2595.0 * std::log10(1.0 + hertz / 700.0); }
 double MelToHertz(double mel) { return 700.0 * (std::pow(10.0, mel / 2595.0) - 1.0); }
 
-// Triangles that are equally wide on the mel scale, over the bins of a spectrum.
+// Triangular filters of equal width on the mel scale, over the bins of a spectrum.
 class MelWeightMatrixKernel : public Kernel {
  public:
   explicit MelWeightMatrixKernel(const KernelInit& init) : type_(OutputType(init.node())) {}

@@ -1,4 +1,4 @@
-// Softmax, LogSoftmax and Hardmax. Since opset 13 along one axis; before that over everything from the axis on.
+// Softmax, LogSoftmax and Hardmax: along one axis since opset 13; before that over all dimensions from the axis on.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -15,7 +15,7 @@ namespace {
 
 enum class Mode { kSoftmax, kLogSoftmax, kHardmax };
 
-// 1 where the largest element is first, or the first NaN; x and y may be the same.
+// Writes 1 at the first largest element, or at the first NaN. x and y may be equal.
 template <typename T>
 void HardmaxRow(const T* x, T* y, int64_t n, int64_t stride) {
   using C = Compute<T>;
@@ -70,7 +70,8 @@ class SoftmaxKernel : public Kernel {
     const Tensor& x = context.Input(0);
     const void* data = x.data;
     Dims dims = x.dims;
-    // A scalar is a vector of one element; before opset 13 the axis may be the rank: then every element is alone.
+    // A scalar is a vector of one element. Before opset 13, the axis may equal the rank; each element is then its own
+    // row.
     if (dims.empty() || (flattens_ && axis_ == static_cast<int64_t>(dims.size()))) dims.push_back(1);
     kit::AxisView view(dims, kit::NormalizeAxis(axis_, dims.size()));
     if (flattens_) {
@@ -93,7 +94,7 @@ class SoftmaxKernel : public Kernel {
   }
 
  private:
-  // Scratch: rows that don't lie together are gathered there, and those of 16 bits as floats.
+  // Scratch memory: gathers rows that are not contiguous, and converts 16-bit rows to floats.
   template <typename T>
   struct Rows {
     std::vector<T> gathered;

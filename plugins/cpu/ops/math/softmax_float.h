@@ -1,4 +1,4 @@
-// Softmax and its logarithm of floats: along rows, and down columns that lie side by side.
+// Float Softmax and LogSoftmax: along rows, and along adjacent columns.
 //
 //     SoftmaxAlong(context, view, x, y, logarithm);   // along the axis of a kit::AxisView; y may be x
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace epiphyte::cpu {
 
-// Of one element, in additions.
+// Cost of one element, in additions.
 inline constexpr int64_t kSoftmaxCost = 16;
 
 inline void SoftmaxRow(const float* x, float* y, int64_t n, bool logarithm) {
@@ -22,7 +22,7 @@ inline void SoftmaxRow(const float* x, float* y, int64_t n, bool logarithm) {
   logarithm ? loops.log_softmax(x, y, n) : loops.softmax(x, y, n);
 }
 
-// n elements each, `stride` apart.
+// Softmax of `columns` adjacent columns with n elements of stride `stride`.
 inline void SoftmaxColumns(const float* x, float* y, int64_t n, int64_t stride, int64_t columns, bool logarithm) {
   constexpr int64_t kMostColumns = 512;
   const simd::ReduceLoop largest(simd::Reduction::kLargest), sum(simd::Reduction::kSum);

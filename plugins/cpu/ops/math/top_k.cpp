@@ -1,4 +1,4 @@
-// TopK: elements become whole numbers in the order that is asked for, of which a bound leaves few to be sorted.
+// TopK: maps elements to integer keys in the requested order. A bound on the keys leaves few elements to sort.
 #include <algorithm>
 #include <bit>
 #include <compare>
@@ -14,7 +14,7 @@
 namespace epiphyte::cpu {
 namespace {
 
-// An element as what the vector loops compare: floats, doubles and whole numbers.
+// Type in which the SIMD loops compare an element: float, double or an integer type.
 template <typename T>
 auto ToComparable(T x) {
   if constexpr (std::is_same_v<T, double>) {
@@ -30,14 +30,14 @@ auto ToComparable(T x) {
 template <typename T>
 using Comparable = decltype(ToComparable(T()));
 
-// A key with its index: in ascending order the greatest keys come first, and of equal ones the lowest index.
+// A key with its index. Ascending order puts the greatest keys first, and equal keys in the order of their indices.
 struct Ranked {
   int64_t key, index;
   static Ranked Of(int64_t key, int64_t index) { return {~key, index}; }
   int64_t Index() const { return index; }
   auto operator<=>(const Ranked&) const = default;
 };
-// The same as one number, for keys and indices of 32 bits.
+// Ranked as one number, for 32-bit keys and indices.
 struct SmallRanked {
   uint64_t number;
   static SmallRanked Of(int32_t key, int64_t index) {
@@ -48,7 +48,7 @@ struct SmallRanked {
   auto operator<=>(const SmallRanked&) const = default;
 };
 
-// The k first of n elements, k > 0: in their order if `sorted`, else in that of their indices.
+// Selects the first k of n elements, k > 0: in ranked order if `sorted`, otherwise by index.
 template <typename R, typename C>
 void Choose(const C* x, int64_t n, int64_t k, bool largest, bool sorted, std::vector<R>& ranked) {
   using K = simd::TopKey<C>;

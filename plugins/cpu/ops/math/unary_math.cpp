@@ -1,4 +1,4 @@
-// Functions of one element, types of input and output equal: arithmetic, rounding, transcendental functions.
+// Unary functions with equal input and output types: arithmetic, rounding, transcendental functions.
 #include <cmath>
 
 #include "plugins/cpu/ops/math/elementwise.h"
@@ -6,7 +6,7 @@
 namespace epiphyte::cpu {
 namespace {
 
-// Wraps instead of overflowing: the negative of the smallest integer is itself.
+// Negates with wrap-around: the lowest integer is its own negative.
 template <typename T>
 T Negate(T x) {
   if constexpr (std::is_integral_v<T>) {
@@ -73,7 +73,7 @@ struct Not {
       return expression;                 \
     }                                    \
   };
-// With a loop over doubles, too.
+// Ops that also have a loop over doubles.
 #define EPIPHYTE_DOUBLE_UNARY(Name, expression)                              \
   struct Name {                                                              \
     simd::UnaryLoop floats{simd::Unary::k##Name};                            \
@@ -93,7 +93,7 @@ struct Not {
   };
 EPIPHYTE_DOUBLE_UNARY(Ceil, std::ceil(x))
 EPIPHYTE_DOUBLE_UNARY(Floor, std::floor(x))
-EPIPHYTE_DOUBLE_UNARY(Round, std::nearbyint(x))  // halves to even
+EPIPHYTE_DOUBLE_UNARY(Round, std::nearbyint(x))  // halves round to even
 EPIPHYTE_DOUBLE_UNARY(Sqrt, std::sqrt(x))
 EPIPHYTE_DOUBLE_UNARY(Reciprocal, T(1) / x)
 EPIPHYTE_DOUBLE_UNARY(Exp, std::exp(x))

@@ -53,12 +53,12 @@ class CategoryMapperKernel : public Kernel {
   std::unordered_map<int64_t, std::string> to_string_;
 };
 
-// A list of keys or values that an attribute gives in one of several types.
+// A list of keys or values, given by an attribute in one of several types.
 struct Column {
   ElementType type = EP_TYPE_UNDEFINED;
   std::vector<std::string> strings;
-  std::vector<int64_t> integers;  // of int64 and of the smaller integers
-  std::vector<double> reals;      // of float and double
+  std::vector<int64_t> integers;  // for int64 and the smaller integers
+  std::vector<double> reals;      // for float and double
   size_t size() const { return type == EP_TYPE_STRING ? strings.size() : IsReal() ? reals.size() : integers.size(); }
   bool IsReal() const { return type == EP_TYPE_FLOAT || type == EP_TYPE_DOUBLE; }
 
@@ -88,7 +88,7 @@ class LabelEncoderKernel : public Kernel {
       strings.strings = classes;
       numbers.type = EP_TYPE_INT64;
       for (size_t i = 0; i < classes.size(); ++i) numbers.integers.push_back(static_cast<int64_t>(i));
-      // Both directions, told apart by the type of the input.
+      // The node maps in both directions; the input's type selects one.
       keys_ = init.InputInfo(0).type == EP_TYPE_INT64 ? numbers : strings;
       values_ = init.InputInfo(0).type == EP_TYPE_INT64 ? strings : numbers;
     } else {

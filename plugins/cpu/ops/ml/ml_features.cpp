@@ -59,8 +59,7 @@ class BinarizerKernel : public Kernel {
   double threshold_;
 };
 
-// The first dimension is that of rows, where there are two or more; the others are a row's features, one after the
-// other.
+// With two or more dimensions, the first one is that of rows, and the others are joined to a row's features.
 Rows FeaturesOf(const Tensor& x) { return x.rank() <= 2 ? RowsOf(x) : Rows{x.dims[0], x.dims.Count(1, x.rank())}; }
 
 class FeatureVectorizerKernel : public Kernel {
@@ -78,7 +77,7 @@ class FeatureVectorizerKernel : public Kernel {
       if (rows >= 0 && r.count != rows) FailOp("input {} with {} rows found, {} expected", i, r.count, rows);
       rows = r.count;
       own[i] = r.width;
-      // A width that the attribute gives is kept to: longer rows are cut, shorter ones filled with zeros.
+      // A width in the attribute is fixed: longer rows are cut, shorter ones are padded with zeros.
       taken[i] = widths_.empty() ? r.width : widths_[i];
       if (taken[i] < 0) FailOp("inputdimensions {} found, at least 0 expected", taken[i]);
       width = kit::CheckedAdd(width, taken[i]);

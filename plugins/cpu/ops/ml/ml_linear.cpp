@@ -8,7 +8,7 @@
 namespace epiphyte::cpu {
 namespace {
 
-// Rows times a matrix of `outputs` rows of coefficients, plus intercepts.
+// Rows times a matrix with `outputs` rows of coefficients, plus intercepts.
 struct LinearModel {
   std::vector<float> coefficients;
   std::vector<float> intercepts;
@@ -97,7 +97,7 @@ class LinearClassifierKernel : public Kernel {
   }
 
  private:
-  // Coefficients of two classes may be those of the second alone; the intercepts tell.
+  // With two classes, there may be coefficients for the second one only; the number of intercepts tells.
   static int64_t OutputCount(const ir::Node& node, const Labels& labels) {
     if (labels.size() == 0) FailOp("no class labels found, classlabels_ints or classlabels_strings expected");
     const size_t intercepts = node.Floats("intercepts").size();

@@ -47,7 +47,7 @@ class CastMapKernel : public Kernel {
     std::iota(order.begin(), order.end(), size_t{0});
     std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return keys[a] < keys[b]; });
     const int64_t length = sparse_ ? length_ : map.keys.Count();
-    // Where in the output each entry goes.
+    // Position of each entry in the output.
     std::vector<std::pair<int64_t, size_t>> places;
     for (size_t i = 0; i < order.size(); ++i) {
       const int64_t at = sparse_ ? keys[order[i]] : static_cast<int64_t>(i);
@@ -133,7 +133,7 @@ class DictVectorizerKernel : public Kernel {
   Labels vocabulary_;
 };
 
-// Each row of scores as a map from label to score.
+// Converts each row of scores to a map from label to score.
 class ZipMapKernel : public Kernel {
  public:
   explicit ZipMapKernel(const KernelInit& init) : labels_(init.node(), "classlabels_int64s", "classlabels_strings") {

@@ -1,4 +1,4 @@
-// ai.onnx.ml: SVMClassifier, SVMRegressor, with the models of libsvm (support vectors) and of liblinear (one vector of
+// ai.onnx.ml: SVMClassifier and SVMRegressor with models of libsvm (support vectors) and of liblinear (one vector of
 // coefficients for each class).
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@ struct SvmModel {
   int64_t vector_count = 0;
   int64_t width = 0;
 
-  // Without support vectors the coefficients are `linear_rows` rows.
+  // Without support vectors, the coefficients are `linear_rows` rows.
   SvmModel(const ir::Node& node, int64_t support_vectors, int64_t linear_rows)
       : coefficients(node.Floats("coefficients")),
         vectors(node.Floats("support_vectors")),
@@ -204,7 +204,7 @@ class SvmClassifierKernel : public Kernel {
       best = {*top, static_cast<size_t>(top - scores.begin())};
       return scores;
     }
-    // One against one: each pair of classes votes.
+    // One-against-one: each pair of classes votes.
     const std::vector<double> products = model_.Products(row);
     std::vector<double> votes(classes_), scores;
     size_t first_i = 0;
@@ -229,7 +229,8 @@ class SvmClassifierKernel : public Kernel {
     return sum;
   }
 
-  // Wu, Lin and Weng's second method: class probabilities that agree best with those of the pairs.
+  // Class probabilities that fit the pairwise ones best, by the second method of T.-F. Wu, C.-J. Lin and R. C. Weng:
+  // Probability Estimates for Multi-class Classification by Pairwise Coupling, 2004.
   std::vector<double> Probabilities(const std::vector<double>& scores) const {
     const size_t k = classes_;
     std::vector<double> pair(k * k), q(k * k), p(k, 1.0 / static_cast<double>(k)), qp(k);

@@ -99,7 +99,8 @@ class TreeClassifierKernel : public Kernel {
       one_class_ &= weight.target == trees_.weights()[0].target;
       all_positive_ &= weight.value >= 0;
     }
-    // Scores of the second class alone stand for themselves; those of the first are the margin of the second.
+    // With two classes and weights of one class: those of the second class give its score, those of the first class
+    // give the margin of the second.
     one_class_ &= labels_.size() <= 2;
     only_second_ = one_class_ && !trees_.weights().empty() && trees_.weights()[0].target == 1;
   }
@@ -130,14 +131,14 @@ class TreeClassifierKernel : public Kernel {
   }
 
  private:
-  // Weights of one class only: the other one's score follows from it.
+  // Derives both scores when weights exist for one class only.
   std::vector<double> TwoClasses(const Scores& scores, size_t& best) const {
     double score = scores[0].is_set ? scores[0].value : scores[1].value;
     if (base_values_.size() == 2)
       score += base_values_[1];
     else if (base_values_.size() == 1)
       score += base_values_[0];
-    // Weights that are all positive are probabilities; others are distances from the boundary.
+    // If all weights are positive, the score is a probability; otherwise it is the distance from the boundary.
     best = score > (all_positive_ ? 0.5 : 0.0) ? 1 : 0;
     if (!only_second_)
       return FinishScores(transform_, all_positive_ ? SecondClass::kComplement : SecondClass::kOpposite,

@@ -20,23 +20,23 @@ namespace epiphyte::cpu {
 namespace {
 
 constexpr int64_t kQueryBlock = 32;
-// With fewer queries, as when language is generated, keys and values are read once, where they lie.
+// Up to this number of queries, as in text generation, keys and values are read once and in place.
 constexpr int64_t kFewQueries = 4;
-// So many keys or values of 16 bits are made floats at a time.
+// Number of 16-bit keys or values that are converted to floats at a time.
 constexpr int64_t kKeyBlock = 64;
 
-// Rows of scores, and of transposed keys, begin where lines of the cache do, and are whole vectors.
+// Rounds up to whole cache lines: rows of scores and of transposed keys start at cache lines and are whole vectors.
 int64_t WholeLines(int64_t elements) {
   constexpr int64_t kLine = 16;
   return (elements + kLine - 1) / kLine * kLine;
 }
 int64_t PaddedKeys(const kit::AttentionShape& shape) { return WholeLines(shape.total); }
 
-// What the fourth output shows.
+// Stage of the scores in the fourth output.
 enum ScoreStage : int64_t { kRaw = 0, kCapped = 1, kMasked = 2, kSoftmaxed = 3 };
 
-// What is added to the scores: a mask that broadcasts to [batch, heads, queries, total] and may be short in the last
-// dimension, causality, and the number of keys that are no padding.
+// Addends of the scores: a mask that broadcasts to [batch, heads, queries, total] and may be short in the last
+// dimension, the causal mask, and the number of keys that are not padding.
 class Bias {
  public:
   Bias(const kit::AttentionShape& shape, const Tensor* mask, const Tensor* lengths, bool causal)
@@ -63,7 +63,7 @@ class Bias {
         } else if (mask_->type == EP_TYPE_DOUBLE) {
           scores[i] += static_cast<C>(mask_->as<double>()[at]);
         } else if ((kIntegers & TypeBit(mask_->type)) != 0) {
-          // Added as other numbers are.
+          // Integer masks are added as numbers.
           DispatchIntegers(mask_->type, "the mask",
                            [&]<typename T>() { scores[i] += static_cast<C>(mask_->as<T>()[at]); });
         } else {
@@ -92,7 +92,7 @@ class Bias {
   kit::AttentionMask lies_;
 };
 
-// A row in which nothing is visible is 0 everywhere.
+// Softmax of a row. A row without any visible key becomes 0.
 template <typename C>
 void Softmax(C* row, int64_t n) {
   if (n == 0) return;
@@ -112,7 +112,7 @@ void Softmax(C* row, int64_t n) {
   }
 }
 
-// The cache followed by the new keys or values, as [batch, kv_heads, total, width].
+// Concatenates the cache and the new keys or values to [batch, kv_heads, total, width].
 void Concatenate(const kit::AttentionShape& shape, const Tensor* past, const Tensor& fresh, int64_t width,
                  Tensor& present) {
   const uint64_t row = static_cast<uint64_t>(width) * ElementBytes(fresh.type, 1);
@@ -131,7 +131,7 @@ void Concatenate(const kit::AttentionShape& shape, const Tensor* past, const Ten
   }
 }
 
-// The values as numbers of type C.
+// Values as type C: in place if they have it, otherwise in scratch memory.
 template <typename C>
 const C* AsNumbers(OpContext& context, const Tensor& tensor) {
   if (tensor.type == kTypeOf<C>) return tensor.as<C>();
@@ -186,7 +186,7 @@ class AttentionKernel : public Kernel {
   }
 
  private:
-  // Output j: the cache with what is new. Without a cache that is the input as it is, unless its heads lie otherwise.
+  // Output j: the cache and the new values. Without a cache, it is the input itself unless its heads are not first.
   static const Tensor& Present(OpContext& context, const kit::AttentionShape& shape, size_t j, const Tensor* past,
                                const Tensor& fresh, int64_t width) {
     if (past == nullptr && shape.heads_first && !context.HasOutput(j)) return fresh;
@@ -195,7 +195,7 @@ class AttentionKernel : public Kernel {
     return present;
   }
 
-  // [batch, kv_heads, …] each: keys as [size, total] or, where `rows` aren't null, as these [total, size].
+  // [batch, kv_heads, …] each. Keys are [size, total], or [total, size] when `key_rows` is not null.
   template <typename T>
   struct Operands {
     const T* key_rows = nullptr;
@@ -218,7 +218,7 @@ class AttentionKernel : public Kernel {
     }
     const int64_t blocks = (shape.queries + kQueryBlock - 1) / kQueryBlock;
     const int64_t tasks = shape.batch * shape.heads * blocks;
-    // A share has buffers of its own, so their number is fixed here.
+    // Each share has its own buffers, so the number of shares is fixed here.
     const int64_t shares = std::min<int64_t>(context.thread_count(), tasks);
     const int64_t block = std::min(kQueryBlock, shape.queries);
     const int64_t buffer = WholeLines(block * (shape.size + PaddedKeys(shape) + shape.v_size) +
@@ -230,7 +230,7 @@ class AttentionKernel : public Kernel {
     if (WarmUpScope::LeavesOut(y.Count())) return;
     ParallelLoop(context, shares, SaturateTo<int64_t>(cost), [&](int64_t first, int64_t last) {
       for (int64_t share = first; share < last; ++share) {
-        // Blocks of one head, whose keys and values a cache has by then, follow each other.
+        // Blocks of one head are adjacent, so that its keys and values stay in the cache.
         for (int64_t task = share * tasks / shares; task < (share + 1) * tasks / shares; ++task) {
           RunBlock<T>(shape, bias, q, operands, y, shown, task / blocks, task % blocks * kQueryBlock,
                       buffers + share * buffer);
@@ -239,7 +239,7 @@ class AttentionKernel : public Kernel {
     });
   }
 
-  // [batch, kv_heads, size, padded keys], so that scores come from a plain matrix product.
+  // Transposes keys to [batch, kv_heads, size, padded keys], so that a plain GEMM computes the scores.
   template <typename C>
   static const C* Transpose(OpContext& context, const kit::AttentionShape& shape, const C* keys) {
     const int64_t matrices = shape.batch * shape.kv_heads;
@@ -261,7 +261,7 @@ class AttentionKernel : public Kernel {
     return transposed;
   }
 
-  // Up to kQueryBlock queries of one head of one image.
+  // Computes up to kQueryBlock queries of one head of one batch item.
   template <typename T>
   void RunBlock(const kit::AttentionShape& shape, const Bias& bias, const Tensor& q, const Operands<T>& operands,
                 Tensor& y, Tensor* shown, int64_t item, int64_t first, Compute<T>* buffer) const {
@@ -336,8 +336,8 @@ class AttentionKernel : public Kernel {
     }
   }
 
-  // Calls visit(at, count, rows) for all of `n` rows of `width` numbers; those of 16 bits kKeyBlock at a time, which
-  // are floats in `room`.
+  // Calls visit(at, count, rows) for `n` rows of `width` numbers. 16-bit rows come kKeyBlock at a time, as floats in
+  // `room`.
   template <typename T, typename Visit>
   static void ForEachRows(const T* rows, int64_t n, int64_t width, Compute<T>* room, const Visit& visit) {
     if constexpr (kIsSmallFloat<T>) {
@@ -351,7 +351,7 @@ class AttentionKernel : public Kernel {
     }
   }
 
-  // scores[rows, total] = queries[rows, size] times the keys' rows.
+  // scores[rows, total] = queries[rows, size] times the transposed keys.
   template <typename T>
   static void ScoreRows(const Compute<T>* queries, const T* keys, int64_t rows, int64_t total, int64_t size,
                         Compute<T>* scores, int64_t stride, Compute<T>* room) {

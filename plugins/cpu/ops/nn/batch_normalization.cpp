@@ -1,4 +1,5 @@
-// BatchNormalization, with given statistics or, in training, with those of the batch; also with an activation.
+// BatchNormalization with given statistics or, in training, with the statistics of the batch; with an optional
+// activation.
 #include <algorithm>
 #include <cmath>
 
@@ -13,7 +14,7 @@
 namespace epiphyte::cpu {
 namespace {
 
-// How many channels lie side by side in a layout: a block of them, or all of them. 0: none do.
+// Number of contiguous channels in a layout: the channels of a block, or all of them. 0: channels are not innermost.
 int64_t ChannelsTogether(const Tensor& x) {
   const std::optional<AxisOrder> order = x.rank() < 2 ? std::nullopt : OrderOf(x);
   if (!order || x.layout == nullptr) return 0;
@@ -41,10 +42,10 @@ class BatchNormalizationKernel final : public Kernel {
     const int64_t block = std::is_same_v<T, float> && !training_ && spatial_ ? ChannelsTogether(any) : 0;
     const Tensor& x = block != 0 ? any : context.Input(0);
     if (x.rank() < 1) FailOp("a scalar found; an input of at least one dimension expected");
-    // One dimension is that of the batch; there is a single channel then.
+    // The only dimension is the batch; there is a single channel then.
     const bool has_channels = x.rank() > 1;
     const int64_t batch = x.dims[0];
-    // Without "spatial" every position of a channel has its own statistics.
+    // Without "spatial", each position of a channel has its own statistics.
     const int64_t channels = !has_channels ? 1 : spatial_ ? x.dims[1] : x.dims.Count(1, x.rank());
     const int64_t plane = spatial_ && has_channels ? x.dims.Count(2, x.rank()) : 1;
     std::vector<double> scale(channels), shift(channels), mean(channels), variance(channels);
@@ -120,7 +121,7 @@ class BatchNormalizationKernel final : public Kernel {
   }
 
  private:
-  // So many numbers are still in the nearest cache when the activation comes to them.
+  // Number of elements that stay in the L1 cache until the activation is applied.
   static constexpr int64_t kPiece = 4096;
 
   void ScalePlane(const float* x, float* y, int64_t at, int64_t plane, float scale, float shift) const {
@@ -133,7 +134,7 @@ class BatchNormalizationKernel final : public Kernel {
     }
   }
 
-  // `points` rows of `width` channels.
+  // Scales `points` rows of `width` channels.
   void ScaleBlock(const float* x, float* y, const float* scale, const float* shift, int64_t points,
                   int64_t width) const {
     const int64_t step = activation_ ? std::max<int64_t>(kPiece / width, 1) : points;

@@ -16,13 +16,13 @@ Bfloat16Attention::Bfloat16Attention(int64_t rows, int64_t keys, int64_t depth, 
   const uint64_t sizes[] = {
       numbers(simd::Bfloat16PanelNumbers(depth, keys)), numbers(simd::Bfloat16PanelNumbers(keys, width)),
       numbers(simd::Bfloat16TileNumbers(rows, std::max(depth, keys))),
-      // Of keys and of values, whichever is turned.
+      // Memory for transposing either the keys or the values.
       numbers(std::max(simd::Bfloat16TileNumbers(keys, depth), simd::Bfloat16TileNumbers(width, keys))),
       aligned(simd::Bfloat16ScratchBytes(rows))};
   uint64_t total = 0;
   for (const uint64_t size : sizes) total += size;
   memory_ = {kit::AllocateHeap(total), kit::FreeHeap};
-  // What is beyond rows and columns is multiplied like everything else.
+  // Padding beyond the rows and columns takes part in the multiplication, so it must be zero.
   std::memset(memory_.get(), 0, total);
   char* at = static_cast<char*>(memory_.get());
   const auto next = [&at](uint64_t size) {
@@ -51,7 +51,7 @@ bool Bfloat16Attention::Take(const float* from, int64_t row, int64_t column, int
     return true;
   }
   if (row != 1) return false;
-  // Tiles of columns as rows: pairs of numbers that are turned.
+  // Rounds columns to tiles as if they were rows, then transposes the pairs of numbers in each tile.
   constexpr int64_t kTile = simd::kBfloat16TileRows, kPanel = simd::kBfloat16Panel;
   static_assert(simd::kBfloat16TileColumns == 2 * kTile);
   simd::RoundToTiles(from, column, n, k, turned_);

@@ -1,4 +1,4 @@
-// The two products of attention in bfloat16 by AMX (simd/bfloat16_product.h), for one head at a time.
+// The two GEMMs of attention in bfloat16 by AMX (simd/bfloat16_product.h), for one head at a time.
 //
 //   Bfloat16Attention products(rows, keys, depth, width);
 //   if (products.TakeKeys(k, row, column) && products.TakeValues(v, row, column)) {
@@ -17,11 +17,11 @@ namespace epiphyte::cpu {
 
 class Bfloat16Attention {
  public:
-  // `rows`: at a time, at most.
+  // `rows`: maximum number of rows in a call.
   Bfloat16Attention(int64_t rows, int64_t keys, int64_t depth, int64_t width);
 
-  // Keys [depth, keys] and values [keys, width], with such distances between rows and columns, of which one is 1; false
-  // where neither is.
+  // Packs keys [depth, keys] and values [keys, width] with the given row and column strides. Returns false unless one
+  // of the strides is 1.
   bool TakeKeys(const float* k, int64_t row, int64_t column);
   bool TakeValues(const float* v, int64_t row, int64_t column);
   void Score(const float* q, int64_t q_row, int64_t rows, float* scores, int64_t scores_row);

@@ -25,9 +25,9 @@
 namespace epiphyte::cpu {
 namespace {
 
-constexpr int64_t kActivationCost = 8;  // as ParallelLoop counts
+constexpr int64_t kActivationCost = 8;  // in additions, for ParallelLoop
 
-// [O, I/G, k…] as oneDNN has it: [G, O/G, I/G, k…] when there are groups.
+// Weights [O, I/G, k…] in oneDNN's form: [G, O/G, I/G, k…] when there are groups.
 dnnl::memory::dims WeightDims(std::span<const int64_t> dims, int64_t group) {
   dnnl::memory::dims result = ToDnnl(dims);
   if (group > 1) {
@@ -53,7 +53,7 @@ class ConvKernel final : public Kernel {
       NotImplemented("a fused convolution with pads below 0, or with strides, dilations or pads above 32767");
     const Tensor* weights = init.PeekConstant(1);
     if (weights == nullptr || weights->rank() < 3 || weights->dims[0] % group_ != 0 || weights->Count() == 0) return;
-    // The layout is chosen for the shape that is known, or for a typical one.
+    // The layout is chosen for the known shape, or for a typical one.
     const size_t spatial = weights->rank() - 2;
     const ir::Value& x = init.InputInfo(0);
     Dims input;
@@ -66,10 +66,10 @@ class ConvKernel final : public Kernel {
     }
     try {
       const kit::ConvolutionShape shape = Resolve(input, weights->dims);
-      // Few channels, as of an image or of each group, leave nothing to gain.
+      // With few channels, in an image or in each group, there is nothing to gain.
       constexpr int64_t kFewestChannels = 16;
-      // Weights that come from memory for a few windows, or a shape for which oneDNN would make a primitive while the
-      // first run waits. What a cache holds, or what is used for many windows, oneDNN multiplies faster.
+      // Panels suit two cases: large weights that are read from memory for a few windows, and a shape for which oneDNN
+      // would make a primitive during the first run. For weights in a cache or many windows, oneDNN is faster.
       constexpr int64_t kLarge = int64_t{1} << 18, kFewWindows = 64;
       const bool for_panels = group_ == 1 && HasLongRuns(shape) &&
                               (open || (weights->Count() >= kLarge && shape.x[0] * shape.positions() <= kFewWindows));
@@ -81,7 +81,7 @@ class ConvKernel final : public Kernel {
         split = SplitWindowDesc(weights->dims);
       const auto choose = [&] {
         if (split) return *split;
-        // As PrepareCall will: how many threads there are decides on layouts, too.
+        // Same scope as in PrepareCall, because layouts depend on the number of threads.
         const ScopedSingleThread scope(IsSmallProduct(shape.y.Count(), shape.in_per_group() * shape.taps()));
         const auto describe = [&](ElementType type) {
           return MakeDesc(shape, AnyWeights(weights->dims, type),
@@ -106,7 +106,7 @@ class ConvKernel final : public Kernel {
       if (packed_ && weights->dims[1] == 1) depthwise_weights_ = Repack(packed_, plain);
     } catch (const dnnl::error& error) {
       ThrowIfNoMemory(error);
-      // Run reports it for the shape at hand.
+      // Run reports the error for its actual shape.
     }
   }
 
@@ -148,7 +148,7 @@ class ConvKernel final : public Kernel {
     call.Run(context, x.data, w == nullptr ? nullptr : w->data, bias == nullptr ? nullptr : bias->data, y->data);
     if (!WarmUpScope::IsActive()) y->limit = LimitOfActivation(activation_, limit);
     if (!activates || WarmUpScope::LeavesOut(y->Count())) return;
-    // As the layout has it, with its padding: what becomes of zeros there is finite, and weights have zeros for it.
+    // Includes the layout's padding: the activation of zeros is finite, and weights for padding are zero.
     auto* const values = y->as<float>();
     ParallelLoop(context, static_cast<int64_t>(call.y_desc().get_size() / sizeof(float)), kActivationCost,
                  [&](int64_t begin, int64_t end) { ApplyActivation(activation_, values + begin, end - begin); });
@@ -159,18 +159,18 @@ class ConvKernel final : public Kernel {
     bool known = false;
     Dims x_dims, w_dims, y_dims;
     std::shared_ptr<const Layout> x_layout;
-    ConvolutionCall call;       // none: the result is empty, or there is nothing to sum over
-    ConvolutionCall sums_call;  // without the activation: made when a sum may not be finite
-    ReorderCall sum_call;       // a residual that lies otherwise than the result
+    ConvolutionCall call;       // empty when the result is empty or there is nothing to sum
+    ConvolutionCall sums_call;  // without the activation; made when a sum may not be finite
+    ReorderCall sum_call;       // for a residual in another layout than the result
     std::optional<FiniteSums> finite_sums;
     kit::ConvolutionShape shape;
-    std::optional<simd::PlaneWindows> depthwise;  // of a row-major input that can stay so
-    bool activates = false;                       // what the call leaves is activated afterwards
-    bool product = false;                         // of the weights and each image, as they lie row-major
-    std::shared_ptr<void> product_weights;        // those that are packed otherwise
-    std::optional<PanelWindow> panels;            // without oneDNN
-    std::optional<SplitWindow> split;             // by parts of bfloat16, unless a number isn't finite
-    std::shared_ptr<const Layout> last_layout;    // of the result of either: channels last
+    std::optional<simd::PlaneWindows> depthwise;  // for a row-major input that stays row-major
+    bool activates = false;                       // the activation is applied after the call
+    bool product = false;                         // a GEMM of the weights and each row-major image
+    std::shared_ptr<void> product_weights;        // weights for the GEMM, if the packed ones have another layout
+    std::optional<PanelWindow> panels;            // runs without oneDNN
+    std::optional<SplitWindow> split;             // by bfloat16 parts, unless a number is not finite
+    std::shared_ptr<const Layout> last_layout;    // channels-last layout of the result of panels or split
     ReorderCall last_x_call;
   };
 
@@ -178,10 +178,10 @@ class ConvKernel final : public Kernel {
     return a == b || (a != nullptr && b != nullptr && a->desc == b->desc);
   }
 
-  // No sum has a greater absolute value; infinity when none is known. Operands are read for it only where oneDNN
-  // activates.
+  // Upper bound of the sums' absolute values; infinity when unknown. Operands are read for it only if oneDNN applies
+  // the activation.
   float SumsLimit(OpContext& context, State& state, const Tensor& x, const Tensor* bias, const Tensor* sum) const {
-    // What a rehearsal reads is not there yet: the calls that are usual then are made ready.
+    // The operands of a warm-up are not computed yet. It prepares the calls for finite sums, the usual case.
     if (WarmUpScope::IsActive()) return 0;
     constexpr float kNone = std::numeric_limits<float>::infinity();
     const bool known = std::isfinite(x.limit) && (sum == nullptr || std::isfinite(sum->limit));
@@ -199,7 +199,7 @@ class ConvKernel final : public Kernel {
     return shape;
   }
 
-  // False when a number of the input isn't finite.
+  // Returns false when a number of the input is not finite.
   bool RunSplit(OpContext& context, State& state) const {
     const SplitWindow& window = *state.split;
     const Tensor* bias = CheckedBias(context, window.filters);
@@ -224,7 +224,7 @@ class ConvKernel final : public Kernel {
     state.panels->Run(context, *panels_, o, activation_);
   }
 
-  // What the result is written to, with channels last, and the residual so; null when there is none.
+  // Makes the channels-last output. *residual: the residual in the same layout, or null when there is none.
   static float* ChannelsLastOutput(OpContext& context, State& state, const float** residual) {
     Tensor* y = nullptr;
     if (context.HasInput(3)) {
@@ -240,7 +240,7 @@ class ConvKernel final : public Kernel {
     return y->as<float>();
   }
 
-  // Input i with channels last, where it lies or in scratch memory.
+  // Input i with channels last: in place or in scratch memory.
   static const float* ChannelsLast(OpContext& context, State& state, size_t i) {
     const Tensor& x = context.AnyLayoutInput(i);
     const AxisOrder order = ChannelsLastOrder(x.rank());
@@ -260,7 +260,7 @@ class ConvKernel final : public Kernel {
     return order;
   }
 
-  // `w`: null when weights are packed. False when a residual lies otherwise.
+  // `w`: null when the weights are packed. Returns false when the residual has another layout.
   bool RunDepthwise(OpContext& context, const State& state, const Tensor* w) const {
     const bool residual = context.HasInput(3);
     if (residual && context.AnyLayoutInput(3).layout != nullptr) return false;
@@ -280,8 +280,8 @@ class ConvKernel final : public Kernel {
     return true;
   }
 
-  // Windows of one pixel, each of which counts: where both ends are row-major, reordering them for oneDNN takes as long
-  // as the product or longer, unless sums are long.
+  // True for 1x1 windows without stride and padding on row-major data, unless sums are long. Reordering input and
+  // output for oneDNN would take as long as the GEMM, or longer.
   bool IsProduct(const kit::ConvolutionShape& shape) const {
     constexpr int64_t kLongSums = 64;
     const kit::Window& window = shape.window;
@@ -293,7 +293,7 @@ class ConvKernel final : public Kernel {
     return in > 0 && out > blocked_product::kThinRows && in * out / (in + out) < kLongSums;
   }
 
-  // What is packed, as floats in the model's order.
+  // The packed weights as floats in model order.
   std::shared_ptr<void> PlainWeights() const {
     const std::shared_ptr<void> plain = Repack(packed_, PlainDesc(EP_TYPE_FLOAT, WeightDims(weight_dims_, group_)));
     if (packed_.type == EP_TYPE_FLOAT) return plain;
@@ -307,7 +307,7 @@ class ConvKernel final : public Kernel {
     return wide;
   }
 
-  // `w`: null when weights are packed.
+  // `w`: null when the weights are packed.
   void RunProduct(OpContext& context, const State& state, const Tensor* w) const {
     const kit::ConvolutionShape& shape = state.shape;
     const Tensor* bias = CheckedBias(context, shape.filters());
@@ -334,7 +334,7 @@ class ConvKernel final : public Kernel {
     });
   }
 
-  // Sums over no channels are zero.
+  // Without channels, the sums are zero.
   void RunOverNothing(OpContext& context, const Dims& y_dims) const {
     Tensor& y = context.Output(0, EP_TYPE_FLOAT, y_dims);
     const Tensor* bias = CheckedBias(context, y_dims[1]);
@@ -360,24 +360,25 @@ class ConvKernel final : public Kernel {
     return MemoryDesc(WeightDims(dims, group_), DataType(type), dnnl::memory::format_tag::any);
   }
 
-  // oneDNN takes longer for the exponential of a swish than our loop and another pass over a result that isn't small.
+  // True for a swish of a large result: oneDNN's exponential takes longer than our loop with another pass over the
+  // result.
   bool ActivatesAfterwards(const kit::ConvolutionShape& shape, ElementType type) const {
     constexpr int64_t kSmall = int64_t{1} << 16;
     return activation_.op == kit::fuse::ElementwiseOp::kSwish && shape.y.Count() > kSmall && type == EP_TYPE_FLOAT;
   }
 
-  // What a primitive does beside the convolution.
+  // Operations that a primitive fuses with the convolution.
   struct Following {
     bool bias, residual, activation;
   };
-  // The input is of the weights' type, and the result of that or float.
+  // The input has the type of the weights; the result has that type or float.
   dnnl::convolution_forward::primitive_desc MakeDesc(const kit::ConvolutionShape& shape, const MemoryDesc& weights,
                                                      Following following) const {
     ConvolutionArgs args;
     const bool in_bfloat16 = TypeOf(weights) == dnnl::memory::data_type::bf16;
     args.src = AnyDesc(in_bfloat16 ? EP_TYPE_BFLOAT16 : EP_TYPE_FLOAT, shape.x);
     args.weights = weights;
-    // Our loops activate floats.
+    // Our loops apply activations only to floats.
     const bool narrow_result = in_bfloat16 && bfloat16_result_ && (following.activation || !activation_);
     args.dst = AnyDesc(narrow_result ? EP_TYPE_BFLOAT16 : EP_TYPE_FLOAT, shape.y);
     args.has_bias = following.bias;
@@ -435,12 +436,12 @@ class ConvKernel final : public Kernel {
   }
 
   enum class Activates { kBySpeed, kAfterwards };
-  // The call of oneDNN, or that of sums alone.
+  // Prepares oneDNN's call, or the call for sums without the activation.
   void PrepareCall(State& state, const Tensor& x, const Dims& weight_dims, bool bias, bool residual,
                    Activates activates = Activates::kBySpeed) const {
     const kit::ConvolutionShape& shape = state.shape;
     const dnnl::memory::dims weights = WeightDims(weight_dims, group_);
-    // Computed weights aren't there yet when the primitive is made.
+    // Computed weights are unknown when the primitive is made, so their sums can't be bounded.
     const bool afterwards = activates == Activates::kAfterwards || !packed_;
     const auto choose = [&](ElementType type) {
       return ChooseDesc(packed_, AnyWeights(weight_dims, type), [&](const MemoryDesc& desc) {
@@ -468,7 +469,7 @@ class ConvKernel final : public Kernel {
       return state.sums_call.Reset<dnnl::convolution_forward>(pd, x_desc, PlainDesc(EP_TYPE_FLOAT, weights), packed_,
                                                               bias);
     state.activates = activation_ && (afterwards || ActivatesAfterwards(shape, TypeOfWeights(pd.weights_desc())));
-    // Channels that no kernel of oneDNN's takes become a product of matrices for each of them, of a row-major copy.
+    // If no optimized kernel supports the channels, oneDNN runs a GEMM for each channel, on a row-major copy.
     if (IsByMatrices(pd) && !residual && (!packed_ || depthwise_weights_ != nullptr)) {
       state.depthwise = DepthwiseWindowsOf(shape);
       if (state.depthwise) {
@@ -483,11 +484,11 @@ class ConvKernel final : public Kernel {
   int64_t group_;
   Activation activation_;
   bool bfloat16_;
-  bool bfloat16_result_;  // nobody needs more of what is multiplied in bfloat16
+  bool bfloat16_result_;  // all readers of bfloat16 results accept bfloat16
   Dims weight_dims_;
   PackedWeights packed_;
-  bool split_ = false;                       // packed_ is for parts of bfloat16
-  std::optional<Panels> panels_;             // how packed_ lies, when products need no oneDNN
+  bool split_ = false;                       // packed_ holds bfloat16 parts
+  std::optional<Panels> panels_;             // layout of packed_ when the GEMMs need no oneDNN
   std::shared_ptr<void> depthwise_weights_;  // row-major, for row-major inputs
 };
 

@@ -1,4 +1,4 @@
-// ConvTranspose: every input element adds its kernel to the output.
+// ConvTranspose: each input element adds its scaled kernel to the output.
 #include <algorithm>
 
 #include "epiphyte/kit/shape/convolution.hpp"
@@ -9,7 +9,7 @@
 namespace epiphyte::cpu {
 namespace {
 
-// Any number of dimensions, any pads, any type. Sums in double.
+// General loop: any number of dimensions, any pads, any type. Sums are in double.
 template <typename T>
 void ConvTransposeLoop(OpContext& context, const kit::TransposedConvolutionShape& shape, int64_t group, const T* x,
                        const T* w, const T* bias, T* y) {
@@ -32,7 +32,7 @@ void ConvTransposeLoop(OpContext& context, const kit::TransposedConvolutionShape
       const int64_t first = o / out_per_group * in_per_group;
       std::fill(sums.begin(), sums.end(), bias != nullptr ? static_cast<double>(static_cast<Number>(bias[o])) : 0.0);
       for (int64_t tap = 0; tap < taps; ++tap) {
-        // A tap moves by the same distance in every row; the last dimension's part is split off.
+        // A tap has the same offset in every row; the part of the last dimension is separate.
         const int64_t shift = tap % shape.w.back() * shape.dilations.back() - shape.pads_begin.back();
         const int64_t from = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
         const int64_t to = out_width > shift ? std::min(width, (out_width - shift + stride - 1) / stride) : 0;
@@ -96,7 +96,7 @@ class ReferenceConvTransposeKernel final : public Kernel {
   kit::TransposedConvolutionAttributes attributes_;
 };
 
-// oneDNN's deconvolution.
+// ConvTranspose by oneDNN's deconvolution.
 class ConvTransposeKernel final : public Kernel {
  public:
   static constexpr LayoutUse kLayoutUse = LayoutUse::kMakes;
@@ -108,7 +108,7 @@ class ConvTransposeKernel final : public Kernel {
     if (weights == nullptr || weights->rank() < 3 || weights->rank() > 5 || weights->Count() == 0 ||
         weights->type != EP_TYPE_FLOAT || weights->dims[0] % attributes_.group != 0)
       return;
-    // The layout is chosen for the shape that is known, or for a typical one.
+    // The layout is chosen for the known shape, or for a typical one.
     const ir::Value& x = init.InputInfo(0);
     Dims input;
     for (size_t i = 0; i < weights->rank(); ++i) {
@@ -124,7 +124,7 @@ class ConvTransposeKernel final : public Kernel {
       if (packed_) weight_dims_ = weights->dims;
     } catch (const dnnl::error& error) {
       ThrowIfNoMemory(error);
-      // No implementation: Run has a loop.
+      // oneDNN has no implementation; Run uses the loop.
     }
   }
 
@@ -172,16 +172,16 @@ class ConvTransposeKernel final : public Kernel {
     bool known = false;
     kit::TransposedConvolutionShape shape;
     std::shared_ptr<const Layout> x_layout;
-    ConvolutionCall call;            // none: the product of tiles does it or, without that, the loop
-    PrimitiveCall tiles;             // of a row-major input
-    std::shared_ptr<void> unpacked;  // packed weights as in the model, for either of these
+    ConvolutionCall call;            // empty: the GEMM with tiles or, without it, the loop
+    PrimitiveCall tiles;             // for a row-major input
+    std::shared_ptr<void> unpacked;  // packed weights in model order, for the tiles or the loop
   };
 
   static bool SameLayout(const Layout* a, const Layout* b) {
     return a == b || (a != nullptr && b != nullptr && a->desc == b->desc);
   }
 
-  // oneDNN has output channels first, and the group before them when there are groups.
+  // oneDNN expects output channels first, behind the groups if there are any.
   dnnl::memory::dims WeightDims(const kit::TransposedConvolutionShape& shape) const {
     dnnl::memory::dims dims = ToDnnl(shape.w);
     dims[0] = shape.w[1];
@@ -222,7 +222,7 @@ class ConvTransposeKernel final : public Kernel {
     return attr;
   }
 
-  // Pads of less than 0 at the front, or of more than the kernel, are no case that oneDNN is made for.
+  // oneDNN does not support negative pads at the front, nor pads larger than the kernel.
   bool FitsOneDnn(const kit::TransposedConvolutionShape& shape) const {
     if (shape.x.size() > 5 || shape.x.Count() == 0 || shape.y.Count() == 0) return false;
     for (size_t i = 0; i < shape.strides.size(); ++i) {
@@ -247,7 +247,7 @@ class ConvTransposeKernel final : public Kernel {
     state.known = true;
   }
 
-  // False when kernels overlap.
+  // Returns false when kernels overlap.
   bool PrepareTiles(State& state, const Tensor& x) const {
     if (x.layout != nullptr || !MakesTiles(state.shape, attributes_.group)) return false;
     try {
@@ -259,7 +259,7 @@ class ConvTransposeKernel final : public Kernel {
     return true;
   }
 
-  // False when oneDNN has nothing for this shape.
+  // Returns false when oneDNN has no implementation for this shape.
   bool PrepareCall(State& state, const Tensor& x, const MemoryDesc& plain, bool bias) const {
     const kit::TransposedConvolutionShape& shape = state.shape;
     dnnl::deconvolution_forward::primitive_desc pd;

@@ -1,6 +1,6 @@
-// Transposed convolutions whose kernels lie side by side, as where decoders double an image: each element of the input
-// becomes a tile of the result, so that all of them are one matrix product, whose elements are then put in their
-// places. Of row-major floats, which stay so.
+// Transposed convolutions without overlapping kernels, as in decoders that double an image. Each input element becomes
+// a tile of the result. All tiles are one GEMM, and its elements are then moved to their places. Input and output are
+// row-major floats.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ inline bool MakesTiles(const kit::TransposedConvolutionShape& shape, int64_t gro
   return true;
 }
 
-// [N, output channels and taps, input positions]: weights as in the model times images.
+// The GEMM [N, output channels and taps, input positions]: weights in model order times images.
 inline PrimitiveCall TileProduct(const kit::TransposedConvolutionShape& shape, const PrimitiveAttr& attr) {
   const int64_t images = shape.x[0], channels = shape.x[1], positions = shape.x[2] * shape.x[3];
   const int64_t rows = shape.w[1] * shape.w[2] * shape.w[3];
@@ -37,7 +37,7 @@ inline PrimitiveCall TileProduct(const kit::TransposedConvolutionShape& shape, c
   return call;
 }
 
-// `bias`: one for each output channel, or null.
+// Moves the GEMM's result to the tiles. `bias`: one value for each output channel, or null.
 inline void PlaceTiles(OpContext& context, const kit::TransposedConvolutionShape& shape, const float* product,
                        const float* bias, float* y) {
   const int64_t height = shape.x[2], width = shape.x[3], tile_height = shape.w[2], tile_width = shape.w[3];

@@ -1,4 +1,4 @@
-// DeformConv: a 2-D convolution whose window has learned offsets. The sampled windows become the rows of a matrix.
+// DeformConv: a 2-D convolution with learned offsets in its windows. The sampled windows are the rows of a GEMM.
 #include <algorithm>
 #include <cmath>
 
@@ -82,8 +82,8 @@ class DeformConvKernel : public Kernel {
              TypeName(type), ShapeText(dims));
   }
 
-  // All channels of a pixel lie side by side, so that what is found out about a corner serves them all; the weights lie
-  // as a matrix for each group and tap accordingly.
+  // The channels of a pixel are contiguous, so that the sampling position is computed once for all of them. The weights
+  // are accordingly a matrix for each group and tap.
   template <typename T>
   void Convolve(OpContext& context, const Shape& s, const Tensor& x, const Tensor& w, const Tensor& offset,
                 const Tensor* bias, const Tensor* mask, const Dims& dims) const {
@@ -103,7 +103,7 @@ class DeformConvKernel : public Kernel {
     C* const image = numbers({plane, s.c});
     C* const nothing = numbers({s.c});
     std::fill_n(nothing, s.c, C{0});
-    // Pixels whose sampled windows stay in the cache until they are multiplied.
+    // Number of pixels with sampled windows that stay in the cache until the GEMM.
     constexpr int64_t kWindowBytes = 64 << 10;
     const int64_t block = std::clamp<int64_t>(kWindowBytes / std::max<int64_t>(1, width) / sizeof(C), 4, 64);
     const int64_t blocks = (pixels + block - 1) / block;
@@ -155,8 +155,8 @@ class DeformConvKernel : public Kernel {
     }
   }
 
-  // What the taps of one pixel of the result see in image n, which has its channels last: [taps, channels]. Beside the
-  // image is `nothing`, a zero for each channel.
+  // Samples the taps of one result pixel in channels-last image n: [taps, channels]. `nothing` stands for pixels
+  // outside the image: a zero for each channel.
   template <typename T>
   void Sample(const Shape& s, int64_t n, int64_t pixel, const Compute<T>* image, const Compute<T>* nothing,
               const T* offsets, const T* mask, Compute<T>* window) const {

@@ -1,5 +1,5 @@
-// Convolutions whose filters each see one channel, of row-major floats, which stay so: where oneDNN would reorder its
-// input and its result, which takes longer than the sums.
+// Depthwise convolutions of row-major floats with a row-major result. oneDNN would reorder its input and its result,
+// which takes longer than the sums.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,11 @@
 
 namespace epiphyte::cpu {
 
-// Nullopt when the convolution is of another kind.
+// Nullopt when the convolution is not depthwise or not supported.
 inline std::optional<simd::PlaneWindows> DepthwiseWindowsOf(const kit::ConvolutionShape& shape) {
   if (shape.in_per_group() != 1 || shape.y.Count() == 0 || shape.w.Count() == 0) return std::nullopt;
   std::optional<simd::PlaneWindows> windows = PlaneWindowsOf(shape.window, shape.x);
-  // The only channel there is: few taps that lie far apart are as long to find as to multiply.
+  // With a single channel, finding a few widely spaced taps takes as long as multiplying by them.
   constexpr int64_t kMostSteps = 2;
   if (windows && shape.group == 1 && (shape.spatial() != 2 || windows->stride_x > kMostSteps)) return std::nullopt;
   return windows;
@@ -36,7 +36,7 @@ inline void DepthwiseConv(OpContext& context, const kit::ConvolutionShape& shape
                           const DepthwiseOperands& o, const Activation& activation) {
   const int64_t filters = shape.filters(), channels = shape.x[1], per_channel = shape.filters_per_group();
   const int64_t in_plane = shape.in_positions(), out_plane = shape.positions(), taps = shape.taps();
-  // Filters that are worked on together: of neighbouring planes, or of one.
+  // Number of filters processed together: on adjacent planes, or on one plane.
   const bool small = per_channel == 1 && filters >= simd::kPlanesTogether / 2 && simd::SuitsSmallPlanes(windows);
   constexpr int64_t kFiltersOfOnePlane = 8;
   const int64_t together = small ? simd::kPlanesTogether : std::min(per_channel, kFiltersOfOnePlane);

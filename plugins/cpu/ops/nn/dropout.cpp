@@ -13,7 +13,7 @@ class DropoutKernel : public Kernel {
  public:
   explicit DropoutKernel(const KernelInit& init)
       : version_(init.node().since_version), ratio_(init.node().Float("ratio", 0.5f)), seed_(init.node()) {
-    // Before opset 7 an attribute said whether this is a test run; training is the default there.
+    // Before opset 7, the attribute is_test selected inference; the default was training.
     if (version_ < 7 && init.node().Int("is_test", 0) == 0) trains_ = true;
   }
 
@@ -26,7 +26,7 @@ class DropoutKernel : public Kernel {
       trains = context.HasInput(2) && FlagParameter(context, 2, "training_mode");
     }
     if (!(ratio >= 0.0 && ratio < 1.0)) FailOp("ratio is {}, expected 0 to below 1", ratio);
-    // The mask had the type of the data until opset 10.
+    // Up to opset 9, the mask had the type of the data.
     const ElementType mask_type = version_ < 10 ? x.type : EP_TYPE_BOOL;
     const bool has_mask = context.HasOutput(1);
     if (!trains || ratio == 0.0) {

@@ -1,5 +1,5 @@
-// epiphyte.kit.Attention: softmax(q k * scale + mask) v over views of four dimensions, a tile of rows at a time, so
-// that scores never leave the cache. See epiphyte/kit/fuse/operators.hpp.
+// epiphyte.kit.Attention: softmax(q k * scale + mask) v over 4-D views, one tile of rows at a time, so that scores
+// never leave the cache. See epiphyte/kit/fuse/operators.hpp.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -18,7 +18,7 @@
 namespace epiphyte::cpu {
 namespace {
 
-// One of q, k, v: element (b, h, i, j) lies at the sum of index times stride.
+// One of q, k, v: element (b, h, i, j) is at the sum of index times stride.
 struct Strided {
   const float* data = nullptr;
   std::array<int64_t, 4> sizes{};
@@ -37,7 +37,7 @@ struct Strided {
       strides[d] = own[perm[d]];
     }
   }
-  // The matrix of a batch and a head; one stands for all, and a head for its group.
+  // Matrix of a batch and a head. A batch of one is broadcast; a key/value head serves its group of heads.
   const float* Matrix(int64_t batch, int64_t head, int64_t heads) const {
     const int64_t b = sizes[0] == 1 ? 0 : batch;
     const int64_t h = head / (heads / sizes[1]);
@@ -102,7 +102,7 @@ class AttentionKernel final : public Kernel {
       stride *= y_dims[d];
     }
 
-    // Whole heads when there are enough of them for the threads; keys and values are packed once a share.
+    // Tasks are whole heads when there are enough of them for the threads. Keys and values are packed once in a task.
     int64_t tile = rows;
     if (batches * heads < 2 * static_cast<int64_t>(context.thread_count())) tile = std::min<int64_t>(tile, kRowBlock);
     const int64_t tiles = (rows + tile - 1) / tile;
@@ -130,15 +130,15 @@ class AttentionKernel final : public Kernel {
   }
 
  private:
-  // Rows of queries whose scores stay in the innermost cache.
+  // Number of query rows with scores that stay in the L1 cache.
   static constexpr int64_t kRowBlock = 32;
-  // With fewer, keys and values are read once, where they lie.
+  // With fewer rows than this, keys and values are read once and in place.
   static constexpr int64_t kFewRows = 4;
 
-  // Of queries and keys, so that tiles are worth it.
+  // Minimum number of queries and of keys for AMX tiles.
   static constexpr int64_t kFewestTileRows = 16;
 
-  // Rows of scores and of packed keys are whole lines of the cache.
+  // Rounds up to whole cache lines: rows of scores and of packed keys are whole lines.
   static int64_t WholeLines(int64_t floats) {
     constexpr int64_t kLine = 16;
     return (floats + kLine - 1) / kLine * kLine;
@@ -147,9 +147,9 @@ class AttentionKernel final : public Kernel {
   struct Scratch {
     std::unique_ptr<float[]> memory;
     float *scores, *k, *v, *q, *y;
-    const float* packed_k = nullptr;  // the matrices that `k` and `v` hold, packed
+    const float* packed_k = nullptr;  // the source matrices that `k` and `v` hold in packed form
     const float* packed_v = nullptr;
-    std::optional<Bfloat16Attention> products;  // what multiplies instead, with the same matrices
+    std::optional<Bfloat16Attention> products;  // replaces the float GEMMs, for the same matrices
     Scratch(int64_t block, int64_t keys, int64_t depth, int64_t width) {
       constexpr int64_t kLine = 16;
       const int64_t padded = WholeLines(keys);
@@ -178,7 +178,7 @@ class AttentionKernel final : public Kernel {
     return strides;
   }
 
-  // rows x columns with the columns side by side, `to_row` apart; what is between rows becomes 0.
+  // Copies rows x columns to contiguous columns with row stride `to_row`; padding between rows becomes 0.
   static void Pack(const float* from, int64_t row_stride, int64_t column_stride, int64_t rows, int64_t columns,
                    float* to, int64_t to_row) {
     constexpr int64_t kTile = 32;
@@ -197,7 +197,7 @@ class AttentionKernel final : public Kernel {
                                std::min(kTile, rows - r), std::min(kTile, columns - c));
   }
 
-  // The same in place, or copied to `to`.
+  // Returns the matrix with contiguous columns: in place, or copied to `to`.
   static const float* Dense(const float* from, int64_t row_stride, int64_t column_stride, int64_t rows, int64_t columns,
                             float* to, int64_t* stride) {
     if (column_stride == 1 || columns == 1) {
@@ -228,7 +228,7 @@ class AttentionKernel final : public Kernel {
     const float* const key_matrix = k.Matrix(b, h, heads);
     const float* const value_matrix = v.Matrix(b, h, heads);
     if (scratch.products) {
-      // Where one of both lies in no such way, this is the case for all heads.
+      // The strides decide whether both can be packed, so the result is the same for all heads.
       const bool taken =
           (scratch.packed_k == key_matrix || scratch.products->TakeKeys(key_matrix, k.strides[2], k.strides[3])) &&
           (scratch.packed_v == value_matrix || scratch.products->TakeValues(value_matrix, v.strides[2], v.strides[3]));

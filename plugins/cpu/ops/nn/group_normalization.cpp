@@ -1,5 +1,5 @@
-// GroupNormalization and InstanceNormalization: the channels of each image are normalised in groups; in the latter each
-// channel is a group.
+// GroupNormalization and InstanceNormalization: the channels of each image are normalized in groups. In
+// InstanceNormalization, each channel is a group.
 #include <cmath>
 
 #include "plugins/cpu/kernel/row_math.h"

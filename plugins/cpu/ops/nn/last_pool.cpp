@@ -12,21 +12,21 @@
 namespace epiphyte::cpu {
 namespace {
 
-// Of windows whose taps are worth a list.
+// True for small, undilated windows that all contain an input element.
 bool HasElements(const kit::Window& window, const Dims& dims) {
   constexpr int64_t kMostTaps = 64;
   int64_t taps = 1;
   for (size_t d = 0; d < window.kernel.size(); ++d) {
     if (window.dilations[d] != 1 || window.kernel[d] > kMostTaps / taps) return false;
     taps *= window.kernel[d];
-    // The first and the last window lie farthest outside.
+    // The first and the last window have the fewest taps inside.
     for (const int64_t at : {int64_t{0}, window.output[d] - 1})
       if (window.TapsInside(d, at, dims[d + 2]).count <= 0) return false;
   }
   return true;
 }
 
-// What sums of a line's windows are divided by. `rows` are what TapLines found.
+// Divisors for the sums of a line's windows. `rows`: found by TapLines.
 void FindDivisors(const TapLines& taps, int64_t line, bool include_pad, const TapRun& run, const uint8_t* outside,
                   const std::vector<const uint8_t*>& rows, std::vector<float>* divisors) {
   for (int64_t i = 0; i < taps.positions(); ++i) {
@@ -39,7 +39,7 @@ void FindDivisors(const TapLines& taps, int64_t line, bool include_pad, const Ta
   }
 }
 
-// The pool itself. `dims` are [N, C, ...]; of x and y, the channels are last.
+// The pooling loop. `dims` are [N, C, ...]; x and y have channels last.
 void PoolRows(OpContext& context, bool largest, const kit::PoolAttributes& attributes, const kit::Window& window,
               const Dims& dims, const Tensor& x, float* y) {
   const int64_t channels = dims[1];
@@ -88,7 +88,7 @@ bool PoolChannelsLast(OpContext& context, bool largest, const kit::PoolAttribute
     y.Finish(context);
     return true;
   }
-  // Each block of channels is an image with channels last.
+  // Each block of channels is processed as an image with channels last.
   const AxisOrder& order = *x.layout->order;
   if (!(layout->dims == y_dims) || layout->layout == nullptr) {
     layout->dims = y_dims;
@@ -100,7 +100,7 @@ bool PoolChannelsLast(OpContext& context, bool largest, const kit::PoolAttribute
   Tensor& y = context.OutputWithLayout(0, EP_TYPE_FLOAT, y_dims, layout->layout,
                                        ElementBytes(EP_TYPE_FLOAT, static_cast<uint64_t>(y_dims.Count())));
   PoolRows(context, largest, attributes, window, dims, x, y.as<float>());
-  y.limit = x.limit;  // there is an element in each window
+  y.limit = x.limit;  // valid because each window has an element
   return true;
 }
 

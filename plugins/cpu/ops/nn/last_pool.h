@@ -1,4 +1,4 @@
-// Pools of floats with channels last or in blocks, as convolutions leave them.
+// Float pools with channels last or in blocks, the layouts that convolutions produce.
 #pragma once
 
 #include "epiphyte/kit/shape/pool.hpp"
@@ -6,8 +6,8 @@
 
 namespace epiphyte::cpu {
 
-// Input 0, whose channels are last, to output 0: the largest, or the mean. The largest is also made of channels in
-// blocks. False when the input lies otherwise, windows have gaps or are large, or one has no element.
+// Pools channels-last input 0 to output 0 by maximum or mean; the maximum also supports channels in blocks. Returns
+// false when the input has another layout, when windows are large or dilated, or when a window has no element.
 bool PoolChannelsLast(OpContext& context, bool largest, const kit::PoolAttributes& attributes, LastLayout* layout);
 
 }  // namespace epiphyte::cpu

@@ -1,4 +1,4 @@
-// LayerNormalization and RMSNormalization: each row, that is everything from the axis on, is normalised by itself.
+// LayerNormalization and RMSNormalization: each row (all dimensions from the axis on) is normalized independently.
 #include <algorithm>
 #include <cmath>
 
@@ -10,14 +10,14 @@
 namespace epiphyte::cpu {
 namespace {
 
-// Scale or bias of a tensor whose rows are its dimensions from `axis` on.
+// Scale or bias for a tensor with the dimensions from `axis` on as rows.
 template <typename T>
 struct Parameters {
   const Compute<T>* values = nullptr;  // null: none
-  int64_t row_step = 0;                // from a row's to the next one's; 0: all rows have the same
+  int64_t row_step = 0;                // step between the parameters of two rows; 0: all rows share them
 
   Parameters() = default;
-  // They broadcast to all of the input, so that each row may have its own.
+  // Parameters broadcast to the whole input, so each row may have its own.
   Parameters(OpContext& context, const Tensor& parameters, const Dims& x, size_t axis) {
     Tensor own = parameters;
     size_t above = parameters.rank() > x.size() - axis ? parameters.rank() - (x.size() - axis) : 0;
@@ -71,7 +71,7 @@ class LayerNormalizationKernel : public Kernel {
         }
       });
     };
-    // RMSNormalization may have a scale of another type, which the result then has.
+    // The scale of RMSNormalization may have another type, which is then the type of the result.
     DispatchFloats(x.type, name_, [&]<typename T>() {
       if constexpr (kCentred) {
         run.template operator()<T, T>();
@@ -82,7 +82,7 @@ class LayerNormalizationKernel : public Kernel {
   }
 
  private:
-  // Optional outputs Mean and InvStdDev, in the type that is computed in.
+  // Optional outputs Mean and InvStdDev, in the type of the computation.
   template <typename C>
   static C* Statistics(OpContext& context, size_t i, const Dims& dims) {
     if (!kCentred || !context.HasOutput(i)) return nullptr;

@@ -1,4 +1,4 @@
-// LRN: every element is divided by a power of the squares of its neighbours in other channels.
+// LRN: divides each element by a power of the sum of squares of its neighbours in other channels.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -23,7 +23,7 @@ struct LrnAttributes {
   int64_t size;
 };
 
-// Positions that are worked on together: their sums stay in registers.
+// Number of positions processed together, such that their sums stay in registers.
 constexpr int64_t kTile = 64;
 
 // y = x * (bias + factor * squares) ^ -beta
@@ -92,8 +92,8 @@ class LrnKernel final : public Kernel {
     }
   }
 
-  // Behind a convolution the channels come in blocks, and oneDNN may have code for that. It centres windows of an even
-  // size differently.
+  // Runs oneDNN on blocked channels, as behind a convolution. oneDNN centres windows of even size differently, so those
+  // are excluded.
   bool RunBlocked(OpContext& context) const {
     const Tensor& x = context.AnyLayoutInput(0);
     if (!x.layout || x.rank() != 4 || attributes_.size % 2 == 0 || x.Count() == 0) return false;
@@ -112,7 +112,7 @@ class LrnKernel final : public Kernel {
         }
       } catch (const dnnl::error& error) {
         ThrowIfNoMemory(error);
-        // None: the loop takes row-major data.
+        // oneDNN has no implementation: the loop runs on row-major data.
       }
     }
     if (!state.call) return false;

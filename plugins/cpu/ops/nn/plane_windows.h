@@ -1,5 +1,5 @@
-// Windows of a pool or a convolution as simd/plane_windows.h takes them: over one or two dimensions, and no larger than
-// its scratch memory should be.
+// Windows of a pool or convolution for simd/plane_windows.h: one or two dimensions, limited by the size of its scratch
+// memory.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace epiphyte::cpu {
 
-// For an input [N, C, d…]. Nullopt when the windows are of another kind.
+// Windows for an input [N, C, d…]; nullopt when they are not supported.
 inline std::optional<simd::PlaneWindows> PlaneWindowsOf(const kit::Window& window, const kit::Dims& x) {
   const size_t spatial = window.kernel.size();
   if (spatial < 1 || spatial > 2 || x.Count() == 0) return std::nullopt;
@@ -43,7 +43,7 @@ inline std::optional<simd::PlaneWindows> PlaneWindowsOf(const kit::Window& windo
   return windows;
 }
 
-// Planes that make a share worth a thread.
+// Number of planes that are worth a thread.
 inline int64_t PlaneGrain(const simd::PlaneWindows& windows) {
   constexpr int64_t kShareSteps = 32768;
   const int64_t steps = windows.out_height * windows.out_width * windows.kernel_height * windows.kernel_width;

@@ -25,14 +25,14 @@ namespace {
 
 enum class PoolKind { kMax, kAverage, kLp };
 
-// A float in the first version of LpPool.
+// Exponent of LpPool; a float attribute in its first version.
 int64_t PowerOf(const ir::Node& node) {
   const ir::Attribute* p = node.Find("p");
   if (p == nullptr) return 2;
   return !p->ints.empty() ? p->ints[0] : !p->floats.empty() ? TruncateTo<int64_t>(p->floats[0]) : 2;
 }
 
-// By how much the average of a plane's only window divides, which sees all of the plane; nullopt when there are others.
+// Divisor of the average when each plane has a single window that covers it; nullopt otherwise.
 std::optional<float> TapsOfWholePlane(const kit::Window& window, const Dims& x, bool include_pad) {
   float taps = 1;
   for (size_t d = 0; d < window.kernel.size(); ++d) {
@@ -43,7 +43,7 @@ std::optional<float> TapsOfWholePlane(const kit::Window& window, const Dims& x, 
   return taps;
 }
 
-// Such windows of floats in a layout of oneDNN's. False for others.
+// Pools such windows in memory order, in float layouts of oneDNN. Returns false for other windows.
 bool PoolWholePlanes(OpContext& context, PoolKind kind, const kit::PoolAttributes& attributes) {
   const Tensor& x = context.AnyLayoutInput(0);
   const kit::Window window = attributes.Resolve(x.dims);
@@ -62,7 +62,7 @@ bool PoolWholePlanes(OpContext& context, PoolKind kind, const kit::PoolAttribute
   return true;
 }
 
-// Max and average of row-major floats, which stay so. False when there is nothing for this shape.
+// Maximum and average of row-major floats, with a row-major result. Returns false when the shape is not supported.
 bool PoolPlanes(OpContext& context, PoolKind kind, const kit::PoolAttributes& attributes) {
   const Tensor& x = context.Input(0);
   const kit::Window window = attributes.Resolve(x.dims);
@@ -82,7 +82,7 @@ bool PoolPlanes(OpContext& context, PoolKind kind, const kit::PoolAttributes& at
     });
     return true;
   }
-  // Taps of the windows along each dimension, as averages count them.
+  // Number of taps in each window along each dimension, for averages.
   std::vector<std::vector<float>> counts(window.kernel.size());
   for (size_t d = 0; d < counts.size(); ++d) {
     const int64_t size = x.dims[d + 2];
@@ -122,14 +122,13 @@ bool PoolPlanes(OpContext& context, PoolKind kind, const kit::PoolAttributes& at
   return true;
 }
 
-// Max and average of floats, in whatever layout the input has but row-major, where PoolPlanes does them. Averages are
-// oneDNN's, but for channels that are last. Its maximum isn't used: it loses NaN, and takes -infinity for the lowest
-// number.
+// Maximum and average of floats in any layout except row-major, which PoolPlanes serves. Averages use oneDNN, unless
+// channels are last. oneDNN's maximum is not used: it loses NaN, and treats -infinity as the lowest finite number.
 class OneDnnPool {
  public:
   OneDnnPool(PoolKind kind, const kit::PoolAttributes& attributes) : kind_(kind), attributes_(attributes) {}
 
-  // False when there is nothing for this shape.
+  // Returns false when the shape is not supported.
   bool Run(OpContext& context) const {
     State& state = context.State<State>();
     if (PoolChannelsLast(context, kind_ == PoolKind::kMax, attributes_, &state.last)) return true;
@@ -225,11 +224,11 @@ class PoolKernel final : public Kernel {
   using Number =
       std::conditional_t<std::is_integral_v<T>, T, std::conditional_t<std::is_same_v<T, double>, double, float>>;
 
-  // What the windows see along one dimension, by their position.
+  // Extent of a window along one dimension, by its position.
   struct Seen {
-    int64_t first;      // where in the input the first tap that lies in it reads
-    int64_t count;      // taps inside the input,
-    int64_t in_padded;  // and inside its padding, too
+    int64_t first;      // input index of the first tap inside the input
+    int64_t count;      // number of taps inside the input
+    int64_t in_padded;  // number of taps inside the padded input
   };
 
   void RunReference(OpContext& context, bool indices) const {
@@ -245,12 +244,12 @@ class PoolKernel final : public Kernel {
     indices ? RunRows<kKind, true>(context) : RunRows<kKind, false>(context);
   }
 
-  // A tap of the windows that follow each other along the last dimension: of those in [begin, end) it lies inside, and
-  // window c sees the element c * stride + shift of the row.
+  // A tap of consecutive windows along the last dimension. It is inside the input for windows in [begin, end); window c
+  // reads element c * stride + shift of the row.
   struct Tap {
     int64_t shift, begin, end;
   };
-  // Of one row of windows.
+  // State of one row of windows.
   struct Row {
     explicit Row(int64_t windows)
         : best(static_cast<size_t>(windows)), index(static_cast<size_t>(windows)), sum(static_cast<size_t>(windows)) {}
@@ -259,7 +258,7 @@ class PoolKernel final : public Kernel {
     std::vector<double> sum;
   };
 
-  // A row of windows at a time, tap after tap: so that neighbours are computed side by side.
+  // Processes a row of windows tap by tap, so that adjacent windows are computed together.
   template <PoolKind kKind, bool kIndices>
   void RunRows(OpContext& context) const {
     const Tensor& x = context.Input(0);
@@ -271,7 +270,7 @@ class PoolKernel final : public Kernel {
     const int64_t in_plane = x.dims.Count(2, x.rank());
     const int64_t out_plane = y_dims.Count(2, y_dims.size());
     if (y.Count() == 0) return;
-    double work = static_cast<double>(out_plane);  // taps that lie inside the input, at most
+    double work = static_cast<double>(out_plane);  // upper bound of the taps inside the input
     std::vector<std::vector<Seen>> seen(last + 1);
     for (size_t d = 0; d <= last; ++d) {
       const int64_t size = x.dims[d + 2];
@@ -284,7 +283,7 @@ class PoolKernel final : public Kernel {
     const std::vector<Seen>& along = seen[last];
     const int64_t windows = window.output[last], width = x.dims[last + 2], stride = window.strides[last];
     const std::vector<Tap> taps = TapsAlong(window, last, width);
-    // Of kernels that are too long for that, window by window.
+    // Long kernels are processed window by window instead.
     const auto for_each_tap = [&](const auto& visit) {
       for (const Tap& tap : taps) visit(tap);
       if (!taps.empty()) return;
@@ -296,14 +295,14 @@ class PoolKernel final : public Kernel {
         work < 16384 ? std::max<int64_t>(1, 16384 / std::max<int64_t>(1, static_cast<int64_t>(work))) : 1;
     context.ParallelFor(x.dims[0] * x.dims[1], grain, [&](int64_t begin, int64_t end) {
       Row row(windows);
-      Dims at(last + 1, 0);   // of the row of windows; the last dimension stays 0
-      Dims tap(last + 1, 0);  // of the rows of their taps
+      Dims at(last + 1, 0);   // position of the row of windows; the last dimension stays 0
+      Dims tap(last + 1, 0);  // position of the row of taps
       Dims rows(last + 1, 1);
       for (int64_t plane = begin; plane < end; ++plane) {
         const T* const source = x.as<T>() + plane * in_plane;
         std::fill(at.begin(), at.end(), 0);
         for (int64_t first_window = 0; first_window < out_plane; first_window += windows) {
-          double in_padded = 1;  // rows of taps inside the padded input, for averages
+          double in_padded = 1;  // number of rows of taps inside the padded input, for averages
           int64_t row_count = 1;
           for (size_t d = 0; d < last; ++d) {
             const Seen& across = seen[d][static_cast<size_t>(at[d])];
@@ -319,7 +318,7 @@ class PoolKernel final : public Kernel {
               offset =
                   offset * x.dims[d + 2] + seen[d][static_cast<size_t>(at[d])].first + tap[d] * window.dilations[d];
             offset *= width;
-            // The first tap counts, whatever its value.
+            // The first tap always replaces the initial value.
             if (kKind == PoolKind::kMax && r == 0) {
               for (size_t c = 0; c < along.size(); ++c) {
                 if (along[c].count == 0) continue;
@@ -354,7 +353,7 @@ class PoolKernel final : public Kernel {
     });
   }
 
-  // Those that lie inside for any window. None when the kernel is long: then most taps may lie beside the input.
+  // Taps that are inside the input for any window. Empty for a long kernel, because most of its taps may be outside.
   static std::vector<Tap> TapsAlong(const kit::Window& window, size_t d, int64_t width) {
     constexpr int64_t kMostTaps = 1024;
     const int64_t stride = window.strides[d], windows = window.output[d];
@@ -378,7 +377,7 @@ class PoolKernel final : public Kernel {
       [[maybe_unused]] int64_t* const index = row.index.data() + tap.begin;
       for (int64_t i = 0; i < n; ++i) {
         const auto value = static_cast<Number>(from[i * stride]);
-        // The first NaN counts.
+        // The first NaN wins.
         const bool better = value > best[i] || (value != value && best[i] == best[i]);
         best[i] = better ? value : best[i];
         if constexpr (kIndices) index[i] = better ? offset + (tap.begin + i) * stride + tap.shift : index[i];
@@ -395,7 +394,7 @@ class PoolKernel final : public Kernel {
     }
   }
 
-  // `count`: taps of the window inside the input; `in_padded`: and inside its padding, too.
+  // `count`: taps of the window inside the input; `in_padded`: taps inside the padded input.
   template <PoolKind kKind>
   T Finish(Number best, double sum, int64_t count, double in_padded) const {
     double result = sum;
@@ -412,7 +411,7 @@ class PoolKernel final : public Kernel {
     return static_cast<T>(NumberAs<Number>(result));
   }
 
-  // The next position in the first `count` dimensions.
+  // Advances to the next position in the first `count` dimensions.
   static void Advance(Dims& position, const Dims& bounds, size_t count) {
     for (size_t d = count; d-- > 0;) {
       if (++position[d] < bounds[d]) return;
@@ -422,7 +421,7 @@ class PoolKernel final : public Kernel {
 
   PoolKind kind_;
   kit::PoolAttributes attributes_;
-  double power_;  // of LpPool
+  double power_;  // exponent of LpPool
   OneDnnPool onednn_;
 };
 

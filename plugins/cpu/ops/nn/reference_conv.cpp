@@ -16,7 +16,7 @@ const Tensor* CheckedBias(OpContext& context, int64_t channels) {
 
 namespace {
 
-// Sums in double.
+// General convolution with sums in double.
 template <typename T>
 class ReferenceConvKernel final : public Kernel {
  public:

@@ -1,5 +1,5 @@
-// Conv without a library: over any number of spatial dimensions, with any strides, dilations and pads, of the types that
-// oneDNN's convolution lacks, too.
+// Conv without a library: any number of spatial dimensions, any strides, dilations and pads, and types that oneDNN's
+// convolution lacks.
 #pragma once
 
 #include <memory>
@@ -8,10 +8,10 @@
 
 namespace epiphyte::cpu {
 
-// The bias of a Conv, or null when there is none. Throws for one of another length than there are channels.
+// Bias of a Conv, or null when there is none. Throws unless it has an element for each channel.
 const Tensor* CheckedBias(OpContext& context, int64_t channels);
 
-std::unique_ptr<Kernel> MakeReferenceConv(const KernelInit& init);  // of float
-void AddReferenceConvs(KernelRegistry& registry);                   // of the other types
+std::unique_ptr<Kernel> MakeReferenceConv(const KernelInit& init);  // for float
+void AddReferenceConvs(KernelRegistry& registry);                   // for all other types
 
 }  // namespace epiphyte::cpu

@@ -1,5 +1,5 @@
-// RNN, GRU and LSTM. The products with the inputs of all steps are one matrix product; the rest goes step by step, with
-// the recurrence weights packed once.
+// RNN, GRU and LSTM. One GEMM multiplies the inputs of all steps; the recurrence runs step by step, with recurrence
+// weights packed once.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -112,7 +112,7 @@ class RecurrentKernel final : public Kernel {
   void MakeProducts(const KernelInit& init, int64_t hidden_size) {
     const Tensor* w = init.PeekConstant(1);
     const Tensor* r = init.PeekConstant(2);
-    // An attribute that no weights can match is as good as none.
+    // An attribute value that no weights can match is ignored.
     const int64_t given = hidden_size >= 0 && hidden_size <= INT32_MAX ? hidden_size : 0;
     const int64_t hidden = r != nullptr && r->rank() == 3 ? r->dims[2] : given;
     const int64_t input = w != nullptr && w->rank() == 3 ? w->dims[2] : 0;
@@ -127,7 +127,7 @@ class RecurrentKernel final : public Kernel {
       const auto make = [&](size_t b_input, int64_t rows, int64_t k, int64_t n, int64_t offset, const char* name,
                             bool last_part, bool fits) {
         Linear::Options options;
-        // An input that can't be packed is one that doesn't exist.
+        // SIZE_MAX is an input that does not exist: it disables packing.
         options.b_input = fits ? b_input : SIZE_MAX;
         options.transpose_b = true;
         options.typical_rows = rows;
@@ -178,10 +178,10 @@ class RecurrentKernel final : public Kernel {
       return static_cast<float*>(context.Scratch(static_cast<uint64_t>(count) * sizeof(float)));
     };
 
-    // The inputs' part of all gates, with the biases that don't depend on the reset gate.
+    // Contribution of the inputs to all gates, with the biases that do not depend on the reset gate.
     float* projected = floats(kit::CheckedCount(Dims{steps, batch, width}));
     float* bias = floats(width);
-    float* recurrent_bias = floats(hidden);  // of the candidate, for linear_before_reset
+    float* recurrent_bias = floats(hidden);  // bias of the candidate, for linear_before_reset
     std::fill_n(bias, width, 0.0f);
     std::fill_n(recurrent_bias, hidden, 0.0f);
     if (const Tensor* b = context.OptionalInput(3)) {

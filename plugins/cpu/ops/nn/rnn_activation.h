@@ -1,4 +1,4 @@
-// The activations of recurrent networks, by the names and parameters that their nodes list.
+// Activations of recurrent networks, by the names and parameters in the node's attributes.
 //
 //     ActivationReader reader(node.Floats("activation_alpha"), node.Floats("activation_beta"));
 //     const RnnActivation squash = reader.Read("Sigmoid");
@@ -25,7 +25,7 @@ class RnnActivation {
   // alpha tanh(beta x)
   static RnnActivation ScaledTanh(float alpha, float beta) {
     RnnActivation activation;
-    constexpr float kNothing = -0.0f;  // which leaves signs of zeros
+    constexpr float kNothing = -0.0f;  // -0 keeps the sign of zeros
     activation.before_.emplace(simd::Unary::kAffine, beta, kNothing);
     activation.after_.emplace(simd::Unary::kAffine, alpha, kNothing);
     return activation;
@@ -44,7 +44,7 @@ class RnnActivation {
   std::optional<simd::UnaryLoop> before_, after_;
 };
 
-// Parameters of all activations of a node are listed together: each takes those it has, in order.
+// Reads the activations of a node. Their parameters are in common lists; each activation takes its own, in order.
 class ActivationReader {
  public:
   ActivationReader(std::vector<float> alpha, std::vector<float> beta)

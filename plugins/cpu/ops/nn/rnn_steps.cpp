@@ -33,7 +33,7 @@ class Steps {
         const RnnDirection& direction = directions_[static_cast<size_t>(d)];
         const int64_t n = sizes_.hidden;
         const int64_t at = kind_.batch_first ? b * kind_.directions + d : d * sizes_.batch + b;
-        // A sequence without steps leaves zeros.
+        // A sequence without steps gives zeros.
         const auto give = [&](const float* from, float* to) {
           if (to == nullptr) return;
           if (lengths_[b] == 0) {
@@ -49,13 +49,13 @@ class Steps {
   }
 
  private:
-  // What a thread does of a step: some sequences, some hidden values of them, and that slice of the products.
+  // A thread's part of a step: a range of sequences, a range of hidden values, and that slice of the GEMM.
   struct Part {
     int64_t first, end, low, high, slice, slices;
     int64_t hidden() const { return high - low; }
   };
-  // How threads share the steps: by sequences, which don't depend on each other, so that threads meet once; or by
-  // slices of the hidden values, with which each reads its part of the weights only, and all meet at every step.
+  // Division of the steps among threads. Groups of sequences are independent, so their threads synchronise once. Slices
+  // of the hidden values let each thread read only its part of the weights, but all threads synchronise at every step.
   struct Sharing {
     int64_t groups, slices, grain;
   };
@@ -77,7 +77,7 @@ class Steps {
   }
 
   Sharing Share(uint32_t thread_count) const {
-    // A step's products that take longer than waiting for another thread.
+    // Work of a step's GEMM that takes longer than waiting for another thread.
     constexpr double kShare = 65536;
     constexpr int64_t kCoreCache = int64_t{7} << 18, kFirstCaches = int64_t{3} << 18;
     const int64_t threads = thread_count;
@@ -90,19 +90,19 @@ class Steps {
     const int64_t most = std::min({threads / kind_.directions, panels, Lockstep::kMostParts / kind_.directions});
     const int64_t slices = std::min(most, static_cast<int64_t>(std::min(step / kShare, 1e6)));
     if (slices < groups || slices < 2) return {groups, 1, grain};
-    // Reading weights is what takes time where they are more than a core's cache holds, or the rows of a group are few.
-    // Else meeting at every step costs more than slices save.
+    // Reading weights dominates when they exceed a core's cache, or when a group has few rows. Otherwise
+    // synchronisation at every step costs more than slices save.
     const int64_t weights = kind_.gates * sizes_.hidden * sizes_.hidden * static_cast<int64_t>(sizeof(float));
     const bool few_rows = sizes_.batch <= 2 * groups && weights >= kFirstCaches;
     if (groups > 1 && weights <= kCoreCache && !few_rows) return {groups, 1, grain};
     return {groups, slices, grain};
   }
 
-  // Products, what follows from them, and the hidden values; GRU that resets before its second product has four.
+  // Stages of a step: GEMM and gates with hidden values. A GRU with the reset before its second GEMM has four.
   int64_t StagesOfStep() const { return kind_.cell == RnnCell::kGru && !kind_.linear_before_reset ? 4 : 2; }
 
-  // Stages that need what other slices made are phases. Where slices are whole panels, what follows from a product
-  // needs that slice of it only.
+  // A stage that needs results of other slices starts a new phase. With slices of whole panels, the gates need only
+  // their own slice of the GEMM.
   int64_t PhasesOfStep() const { return sizes_.hidden % simd::kPanelWidth == 0 ? StagesOfStep() / 2 : StagesOfStep(); }
 
   Part Slice(int64_t slice, int64_t slices) const {
@@ -111,11 +111,12 @@ class Steps {
     return {0, sizes_.batch, edge(slice), edge(slice + 1), slice, slices};
   }
 
-  // All of a step when it has one phase.
+  // Runs one phase; a step with one phase runs all its stages.
   void RunPhase(int64_t d, const Part& part, int64_t step, int64_t phase, int64_t phases) const {
     const RnnDirection& direction = directions_[static_cast<size_t>(d)];
     const int64_t stages = StagesOfStep();
-    const bool apart = part.slices > 1 && phases == stages;  // slices of products are not those of the hidden values
+    // slices of the GEMM differ from slices of the hidden values
+    const bool apart = part.slices > 1 && phases == stages;
     for (int64_t stage = 0; stage < stages; ++stage) {
       if (stage * phases / stages != phase) continue;
       if (stage + 1 == stages) {
@@ -130,15 +131,16 @@ class Steps {
     }
   }
 
-  // Asks for rows of which other threads have just made a part, all at once: a product would wait for one line after
-  // the other.
+  // Prefetches rows of which other threads have just written a part. Otherwise the GEMM would wait for one cache line
+  // after the other.
   static void Fetch(const float* rows, const Part& part, int64_t n) {
     if (part.slices == 1) return;
     constexpr int64_t kLine = 16;
     for (int64_t i = part.first * n; i < part.end * n; i += kLine) __builtin_prefetch(rows + i);
   }
 
-  // y += a times panels in columns [begin, end) for the sequences of a part. Whole panels, except for the last one.
+  // y += a times panels in columns [begin, end), for the sequences of a part. Panels are whole, except for the last
+  // one.
   static void Multiply(const float* a, const float* panels, float* y, int64_t y_stride, const Part& part, int64_t begin,
                        int64_t end, int64_t k, int64_t step) {
     simd::PanelProduct product;
@@ -155,8 +157,8 @@ class Steps {
     product.last_first = step % 2 != 0;
     simd::RunPanelProduct(product);
   }
-  // Calls body(begin, end) for the columns that are a part's among those of `gates` gates. From step to step the other
-  // way round, as PanelProduct does.
+  // Calls body(begin, end) for a part's columns in `gates` gates. The direction alternates from step to step, as in
+  // PanelProduct.
   template <typename Body>
   static void ForColumns(const Part& part, int64_t gates, int64_t hidden, bool apart, int64_t step, const Body& body) {
     if (part.slices == 1) return body(int64_t{0}, gates * hidden);
@@ -176,7 +178,7 @@ class Steps {
       if (step < lengths_[b]) return true;
     return false;
   }
-  // Which element of its sequence a step is about.
+  // Position in its sequence that a step processes.
   int64_t Position(int64_t d, int64_t step, int64_t b) const {
     return d == 1 || kind_.first_reversed ? lengths_[b] - 1 - step : step;
   }
@@ -186,7 +188,7 @@ class Steps {
     return direction.projected + row * kind_.gates * sizes_.hidden;
   }
 
-  // The products with the state: of all gates, except for the candidate of GRU where the reset comes first.
+  // GEMM with the state for all gates, except for GRU's candidate when the reset comes first.
   void MultiplyState(int64_t d, const RnnDirection& direction, const Part& part, int64_t step, bool apart) const {
     if (!AnyGoesOn(part, step)) return;
     const int64_t n = sizes_.hidden, width = kind_.gates * n;
@@ -205,7 +207,7 @@ class Steps {
     if (with_candidate && step % 2 == 0) MultiplyCandidate(direction, h, part, step, apart);
   }
 
-  // The recurrent part of GRU's candidate.
+  // Recurrent part of GRU's candidate.
   void MultiplyCandidate(const RnnDirection& direction, const float* a, const Part& part, int64_t step,
                          bool apart) const {
     const int64_t n = sizes_.hidden;
@@ -234,7 +236,7 @@ class Steps {
     }
   }
 
-  // The hidden values after the step.
+  // Writes the hidden values after the step.
   void Finish(int64_t d, const RnnDirection& direction, const Part& part, int64_t step) const {
     const int64_t n = sizes_.hidden;
     for (int64_t b = part.first; b < part.end; ++b) {
@@ -265,7 +267,8 @@ class Steps {
     for (int64_t i = 0; i < n; ++i) to[i] += from[i];
   }
 
-  // One step of sequence b, whose gates lack only the activations. `h` are a part's hidden values, before and after it.
+  // One step of sequence b, with all gates computed up to the activations. `h`: the part's hidden values, updated in
+  // place.
   void StepGates(int64_t d, const RnnDirection& direction, const Part& part, int64_t b, float* h) const {
     const int64_t n = sizes_.hidden, low = part.low, count = part.hidden();
     const auto& f = kind_.activations[static_cast<size_t>(d)];

@@ -1,5 +1,5 @@
-// The steps of RNN, GRU and LSTM, after the products with the inputs of all steps: products with the state, gates, new
-// state. Threads share them by sequences or by hidden values, as the sizes want it.
+// Steps of RNN, GRU and LSTM after the GEMM of all inputs: GEMM with the state, gates, new state. Depending on the
+// sizes, threads divide the sequences or the hidden values.
 //
 //   RunRnnSteps(context, kind, sizes, lengths, directions, {y, y_h, y_c});
 #pragma once
@@ -18,7 +18,7 @@ namespace epiphyte::cpu {
 
 enum class RnnCell { kRnn, kGru, kLstm };
 
-// What the attributes of a node say.
+// Attributes of a node.
 struct RnnKind {
   RnnCell cell;
   int64_t gates;
@@ -28,7 +28,8 @@ struct RnnKind {
   bool first_reversed = false;
   std::array<std::array<RnnActivation, 3>, 2> activations{};
 
-  // GRU's candidate has recurrence weights of its own: they are applied after the reset, or reset themselves.
+  // Number of gates in the recurrence GEMM. GRU's candidate has its own recurrence weights: the reset gate applies to
+  // their input, or to their result.
   int64_t RecurrenceGates() const { return cell == RnnCell::kGru ? 2 : gates; }
 };
 
@@ -36,28 +37,28 @@ struct RnnSizes {
   int64_t steps, batch, input, hidden;
 };
 
-// Recurrence weights of one direction, as PanelProduct takes them.
+// Recurrence weights of one direction, in the form for PanelProduct.
 struct RnnPanels {
-  const float* gates = nullptr;      // null: no constant
-  const float* candidate = nullptr;  // GRU's, which come after the reset
+  const float* gates = nullptr;      // null: not constant
+  const float* candidate = nullptr;  // GRU's candidate, computed after the reset
 };
 
-// What the steps of one direction work on, a row for each sequence.
+// Data for the steps of one direction; one row for each sequence.
 struct RnnDirection {
   RnnPanels panels;
   const float* projected = nullptr;
-  const float* recurrent_bias = nullptr;  // of GRU's candidate, for linear_before_reset
+  const float* recurrent_bias = nullptr;  // bias of GRU's candidate, for linear_before_reset
   const float* peepholes = nullptr;
-  std::array<float*, 2> h{};  // before even steps, before odd ones
+  std::array<float*, 2> h{};  // hidden state before even steps, and before odd steps
   float *c = nullptr, *gates = nullptr, *product = nullptr, *reset = nullptr;
 };
 
-// Those that nobody reads are null.
+// Outputs; null for one without a reader.
 struct RnnOutputs {
   float *y, *last_h, *last_c;
 };
 
-// `lengths`: how many steps each sequence has.
+// `lengths`: number of steps of each sequence.
 void RunRnnSteps(OpContext& context, const RnnKind& kind, const RnnSizes& sizes, const std::vector<int64_t>& lengths,
                  std::span<const RnnDirection> directions, const RnnOutputs& outputs);
 

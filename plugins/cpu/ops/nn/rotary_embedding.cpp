@@ -1,5 +1,5 @@
-// RotaryEmbedding: pairs of elements of each head are turned by an angle that depends on the position. ONNX defines the
-// rows of the caches by Gather: a negative position counts from their end, one outside of them is an error.
+// RotaryEmbedding: rotates pairs of elements in each head by an angle that depends on the position. ONNX defines the
+// rows of the caches by Gather: a negative position counts from the end, and one out of range is an error.
 #include <algorithm>
 
 #include "plugins/cpu/ops/math/elementwise.h"
@@ -29,7 +29,7 @@ class RotaryEmbeddingKernel : public Kernel {
     const int64_t rows = cosines.dims.Count(0, cosines.rank() - 1);
     Tensor& y = context.Output(0, x.type, x.dims);
     DispatchFloats(x.type, "RotaryEmbedding", [&]<typename T>() {
-      // Heads follow each other in memory, in either layout.
+      // Heads are contiguous in either layout.
       ParallelLoop(
           context, layout.batch * layout.length * layout.heads, layout.size * kCost, [&](int64_t begin, int64_t end) {
             for (int64_t i = begin; i < end; ++i) {
@@ -47,7 +47,7 @@ class RotaryEmbeddingKernel : public Kernel {
   }
 
  private:
-  static constexpr int64_t kCost = 1;  // of an element, in additions
+  static constexpr int64_t kCost = 1;  // cost of an element, in additions
 
   struct Layout {
     int64_t batch, length, heads, size;

@@ -1,4 +1,4 @@
-// The scales and biases of normalisations of rows.
+// Scales and biases for the normalization of rows.
 #pragma once
 
 #include "epiphyte/kit/shape/broadcast.hpp"
@@ -7,8 +7,8 @@
 
 namespace epiphyte::cpu {
 
-// Scale or bias with one element for each element of a row, in the type that is computed in; what is smaller, or of 16
-// bits, is spread out into scratch memory.
+// Returns the scale or bias with one element for each element of a row, in the type of the computation. A smaller or
+// 16-bit parameter is expanded into scratch memory.
 template <typename T>
 const Compute<T>* RowParameters(OpContext& context, const Tensor& parameters, const Dims& row, ElementType type) {
   if (parameters.type != type) {

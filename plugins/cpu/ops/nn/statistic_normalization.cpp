@@ -1,4 +1,4 @@
-// MeanVarianceNormalization and LpNormalization: statistics over any axes, with no parameters to learn.
+// MeanVarianceNormalization and LpNormalization: statistics over any axes, without learned parameters.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,7 @@
 namespace epiphyte::cpu {
 namespace {
 
-// The shift is the mean.
+// Sum of squared deviations; the shift is the mean.
 struct Deviation : Mean {
   static constexpr simd::Reduction kFloats = simd::Reduction::kSumOfSquaredDistances;
   template <typename A>
@@ -105,7 +105,7 @@ class LpNormalizationKernel : public Kernel {
     });
   }
 
-  // Some columns side by side.
+  // Number of columns processed together.
   static constexpr int64_t kColumns = 64;
   template <typename T>
   void NormalizeColumns(OpContext& context, const kit::AxisView& view, const T* x, T* y) const {

@@ -1,4 +1,4 @@
-// Operators that put pieces back where a window took them from: MaxUnpool, Col2Im.
+// Operators that move elements back to the window positions that they came from: MaxUnpool, Col2Im.
 #include <algorithm>
 
 #include "epiphyte/kit/shape/arithmetic.hpp"
@@ -27,7 +27,7 @@ class MaxUnpoolKernel : public Kernel {
     const Dims kernel = kit::WindowList(kernel_, spatial, 1, 1, "kernel_shape");
     const Dims pads = kit::WindowList(pads_, 2 * spatial, 0, 0, "pads");
     const Dims strides = kit::WindowList(strides_, spatial, 1, 1, "strides");
-    // The indices count elements of what was pooled; output_shape may add some at the end of each axis.
+    // The indices refer to the pooled tensor; output_shape may extend each axis at its end.
     Dims pooled = x.dims;
     for (size_t i = 0; i < spatial; ++i)
       pooled[i + 2] =
@@ -51,7 +51,7 @@ class MaxUnpoolKernel : public Kernel {
       MoveTarget<T> target(context, 0, x.type, dims);
       T* to = target.data();
       const T* const from = source.data();
-      // Indices may be anywhere: where the result fits into the cache next to this core, it is cleared there, too.
+      // Indices may be anywhere. If the result fits in this core's cache, it is cleared by this thread, too.
       constexpr int64_t kNearBytes = 2 << 20;
       const int64_t elements = dims.Count();
       const int64_t bytes = elements * static_cast<int64_t>(sizeof(T));
@@ -124,7 +124,7 @@ class Col2ImKernel : public Kernel {
     Dims image, block, dilations, pads, strides, places;
   };
 
-  // sums[i] += values[i]. Small floats are rounded after each addition, which keeps this free of a second buffer.
+  // sums[i] += values[i]. Small floats are rounded after each addition, which avoids a second buffer.
   template <typename T>
   class AddRow {
    public:
@@ -158,11 +158,11 @@ class Col2ImKernel : public Kernel {
     Loop loop_ = Make();
   };
 
-  // One channel.
+  // Sums one channel.
   template <typename T>
   static void Sum(const Window& window, const T* from, int64_t block, int64_t columns, T* to, int64_t pixels) {
     std::fill_n(to, pixels, static_cast<T>(Compute<T>{0}));
-    // Rows of places along the last dimension, of which those inside the image follow each other.
+    // Rows of positions along the last dimension; the positions inside the image are contiguous.
     const size_t last = window.image.size() - 1;
     const int64_t width = window.image[last], row = window.places[last], stride = window.strides[last];
     if (row == 0) return;

@@ -6,29 +6,29 @@
 namespace epiphyte::cpu {
 namespace {
 
-constexpr int64_t kShareWork = int64_t{1} << 19;  // products that are worth waking a thread for
+constexpr int64_t kShareWork = int64_t{1} << 19;  // multiplications that are worth waking a thread for
 
-// How many rows are multiplied by a panel of weights before the next one.
+// Number of rows that a panel of weights multiplies before the next panel.
 int64_t RowsOfBlock(const ByteRows& left, int64_t row_bytes, int64_t threads) {
   const int64_t all = left.rows * left.products;
   if (const int64_t tile = simd::ByteTileRows(); tile != 0) {
-    // Weights come from the second cache or from beyond, which is slower than tiles are: the more rows the better. Rows
-    // that are made are made for one share only. A quarter of a second cache is theirs.
+    // AMX: weights come from the L2 cache or from farther away, which is slower than the tiles, so more rows are
+    // better. Copied rows serve one share only. A quarter of an L2 cache is for the rows.
     constexpr int64_t kBlockBytes = 512 << 10, kMostRows = 1024;
     const int64_t block = std::clamp(kBlockBytes / row_bytes / tile * tile, tile, kMostRows);
     const int64_t shares = left.in_place ? threads : 4 * threads;
     const int64_t fair = left.in_place && left.rows <= block ? left.rows : (all + shares - 1) / shares;
     return std::min(block, (fair + tile - 1) / tile * tile);
   }
-  constexpr int64_t kBlockBytes = 48 << 10;  // beside which panels stream through the second cache
+  constexpr int64_t kBlockBytes = 48 << 10;  // size of a block of rows, beside which panels stream through the L2 cache
   constexpr int64_t kTileRows = 6, kMostRows = 192;
-  // A share for each thread at least; more of them keep the last one from being waited for.
+  // At least one share for each thread; more shares avoid waiting for the last one.
   const int64_t block = std::clamp(kBlockBytes / row_bytes / kTileRows * kTileRows, kTileRows, kMostRows);
   const int64_t fair = (all + 4 * threads - 1) / (4 * threads);
   return std::min(block, std::max(kTileRows, (fair + kTileRows - 1) / kTileRows * kTileRows));
 }
 
-// What sums of some columns of a group begin with: see StartOfSums.
+// Initial sums for some columns of a group: see StartOfSums.
 void FillStart(const ByteWeights& weights, int32_t zero, const int32_t* bias, int64_t group, int64_t first,
                int64_t count, int32_t* start) {
   const int64_t at = group * weights.padded() + first;
@@ -47,10 +47,10 @@ int32_t* RoomForStart(OpContext& context, const ByteWeights& weights) {
   return static_cast<int32_t*>(context.Scratch(static_cast<uint64_t>(count) * sizeof(int32_t)));
 }
 
-// Packs a panel, which begins with column `first` of a group, to `panel` or, when that is null, to its own place.
+// Packs the panel that starts at column `first` of a group, to `panel`; null: to its own place.
 using PackPanel = std::function<void(int64_t group, int64_t first, int8_t* panel)>;
 
-// `pack`: none when all panels are packed.
+// `pack`: empty when all panels are packed.
 void Multiply(OpContext& context, const ByteRows& left, const ByteWeights& weights, const ByteOutput& output,
               const PackPanel& pack) {
   const int64_t n = weights.columns, steps = simd::ByteSteps(weights.k);
@@ -64,11 +64,11 @@ void Multiply(OpContext& context, const ByteRows& left, const ByteWeights& weigh
   const int64_t splits = whole >= 2 * threads ? 1 : std::min(panels, (2 * threads + whole - 1) / whole);
   const int64_t panels_per_split = (panels + splits - 1) / splits;
   const int64_t items = whole * splits;
-  // Weights that a thread comes back to, and few, are in its second cache.
+  // Weights that a thread reads repeatedly, and small weights, are in its L2 cache.
   constexpr int64_t kFarBytes = 256 << 10;
   const bool fetches_ahead = !pack && whole <= threads && n * row_bytes >= kFarBytes;
 
-  // To pack a byte takes as long as some products.
+  // Packing a byte costs as much as this number of multiplications.
   constexpr int64_t kPacking = 16;
   const int64_t work = left.products * (left.rows + (pack ? kPacking : 0)) * n * row_bytes;
   const int64_t shares = std::clamp<int64_t>(std::min(items, work / kShareWork), 1, threads == 1 ? 1 : threads * 4);
@@ -104,14 +104,14 @@ void Multiply(OpContext& context, const ByteRows& left, const ByteWeights& weigh
       p.row_terms[0] = sums;
     }
     if (output.of_sums != nullptr) p.row_terms[1] = output.of_sums + product * left.rows + row;
-    // What is packed is used once, while the cache has it.
+    // A packed panel is used once, while it is in the cache.
     const int64_t step = pack ? simd::kBytePanel : end - begin;
     for (int64_t column = begin; column < end; column += step) {
       p.columns = std::min(step, end - column);
       if (pack) pack(group, column, panel);
       p.panels = pack ? panel : weights.PanelsOf(group) + column * steps * 4;
       p.fetches_ahead = fetches_ahead;
-      // The share that this thread is likely to take next.
+      // Share that this thread is likely to take next.
       if (fetches_ahead && begin + threads * panels_per_split * simd::kBytePanel < n)
         p.next = p.panels + threads * panels_per_split * simd::kBytePanel * steps * 4;
       const int64_t first = group * weights.padded() + column;

@@ -1,6 +1,6 @@
-// Integer products on the context's threads: blocks of rows, each as large as a cache likes, times panels of weights.
+// Integer GEMMs on the context's threads: cache-sized blocks of rows times panels of weights.
 //
-//     MatrixRows left(a, …);                      // where the rows come from: a matrix, the patches of a convolution
+//     MatrixRows left(a, …);                      // source of the rows: a matrix, or the patches of a convolution
 //     ByteOutput output = …;
 //     MultiplyBytes(context, left, weights, output);
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace epiphyte::cpu {
 
-// The left sides of `products` products, of `rows` rows each.
+// The left operands of `products` GEMMs with `rows` rows each.
 class ByteRows {
  public:
   struct Piece {
@@ -20,38 +20,38 @@ class ByteRows {
   };
 
   virtual ~ByteRows() = default;
-  // Rows [row, row + count) of a product, each with 4 * ByteSteps(k) bytes that may be read: in place, or made in
-  // `buffer`, which has room for them. [any thread]
+  // Returns rows [row, row + count) of a GEMM. 4 * ByteSteps(k) bytes of each row are readable. The rows are in place,
+  // or made in `buffer`, which has room for them. [any thread]
   virtual Piece Get(int64_t product, int64_t row, int64_t count, uint8_t* buffer) const = 0;
 
   int64_t products = 1, rows = 0, k = 0;
-  bool in_place = false;  // Get copies nothing
+  bool in_place = false;  // Get never copies
 };
 
 struct ByteOutput {
   simd::ByteResult result = simd::ByteResult::kSums;
   void* y = nullptr;
-  int64_t y_stride = 0;        // between rows, in elements
-  int64_t product_stride = 0;  // between products
-  // Which group of the weights a product has: null: product p has group p.
+  int64_t y_stride = 0;        // row stride in elements
+  int64_t product_stride = 0;  // stride between the results of two GEMMs, in elements
+  // Group of weights for each GEMM; null: GEMM p uses group p.
   const int64_t* groups = nullptr;
-  // By column as ByteWeights has it.
+  // By column, in the order of ByteWeights.
   const int32_t* start = nullptr;
   const float* factor = nullptr;
   const float* bias = nullptr;
   int32_t zero = 0, low = 0, high = 255;
-  // One for each row of each product, which adds itself times the sum of the column's weights; null: none.
+  // One value for each row of each GEMM, added after multiplication by the column's sum of weights; null: none.
   const int32_t* of_sums = nullptr;
 };
 
 void MultiplyBytes(OpContext& context, const ByteRows& left, const ByteWeights& weights, const ByteOutput& output);
 
-// What sums begin with where rows have one zero point: bias - zero * (sum of the column's weights), by column as
-// ByteWeights has it. `bias` has one for each column of each group, or is null. In scratch memory.
+// Initial sums when all rows have one zero point: bias - zero * (sum of the column's weights), by column in the order
+// of ByteWeights, in scratch memory. `bias`: one value for each column of each group, or null.
 const int32_t* StartOfSums(OpContext& context, const ByteWeights& weights, int32_t zero, const int32_t* bias);
 
-// The same for weights that are `reserved` (byte_weights.h): each panel is packed by the thread that multiplies by it
-// next, where only one does. `zero` and `bias` as StartOfSums has them; output.start is ignored.
+// MultiplyBytes with `reserved` weights (byte_weights.h). Each panel is packed by the thread that multiplies by it
+// next, if only one thread does. `zero` and `bias`: as in StartOfSums. output.start is ignored.
 void MultiplyBytes(OpContext& context, const ByteRows& left, const BytesToPack& bytes, const ByteWeights& reserved,
                    int32_t zero, const int32_t* bias, ByteOutput output);
 

@@ -1,7 +1,7 @@
-// Pools of bytes, with channels last: what they share, and MaxPool.
+// Channels-last byte pools: their common loop, and MaxPool.
 //
 //     PoolBytes(context, attributes, axis, 4, {}, [&](const TapLines& taps, int64_t channels) {
-//       return [=, sums = std::vector<int32_t>(…)](const BytePoolPosition& at) mutable { … };   // of one share
+//       return [=, sums = std::vector<int32_t>(…)](const BytePoolPosition& at) mutable { … };   // one for each share
 //     });
 #pragma once
 
@@ -16,8 +16,8 @@
 
 namespace epiphyte::cpu {
 
-// Position `position` of a line of the result: the rows of channels that its window has, those inside of the input, of
-// which there may be none, or all of them, and where its own row goes.
+// Position `position` in a line of the result. `rows`: the channel rows of its window's taps inside the input, possibly
+// none; or of all taps. `to`: its own row.
 struct BytePoolPosition {
   const uint8_t* const* rows;
   int64_t count;
@@ -25,9 +25,9 @@ struct BytePoolPosition {
   uint8_t* to;
 };
 
-// Input 0, int8 or uint8 of at least one spatial dimension, to output 0 of its type. `make(taps, channels)` gives what
-// makes a position's row; each share of the work has one of its own. `cost`: of an element, in additions. `outside`: a
-// byte that taps outside of the input read; without one these are left out.
+// Pools input 0 (int8 or uint8, at least one spatial dimension) to output 0 of the same type. `make(taps, channels)`
+// returns the function that computes a position's row; each share of the work has its own one. `cost`: cost of an
+// element, in additions. `outside`: byte for taps outside the input; without it, such taps are left out.
 template <typename Make>
 void PoolBytes(OpContext& context, const kit::PoolAttributes& attributes, ChannelAxis axis, int64_t cost,
                std::optional<uint8_t> outside, const Make& make) {
@@ -58,7 +58,7 @@ void PoolBytes(OpContext& context, const kit::PoolAttributes& attributes, Channe
   y.Finish(context);
 }
 
-// Windows that lie outside of the input give the least number.
+// Windows outside the input give the lowest value.
 void MaxPoolOfBytes(OpContext& context, const kit::PoolAttributes& attributes, ChannelAxis axis = ChannelAxis::kSecond);
 
 }  // namespace epiphyte::cpu

@@ -15,7 +15,7 @@ uint64_t SizeOf(const BytesToPack& bytes) {
          static_cast<uint64_t>(panels + 2 * simd::BytePanelColumns(w.columns) * static_cast<int64_t>(sizeof(int32_t)));
 }
 
-// Panels, then sums, then zero points with the sign changed.
+// Memory order: panels, then sums, then negated zero points.
 ByteWeights ViewOfPacked(const BytesToPack& bytes, const void* memory) {
   ByteWeights weights;
   weights.groups = bytes.groups;
@@ -36,7 +36,7 @@ void ForgetZeros(ByteWeights& weights) {
   if (std::all_of(weights.minus_zeros, end, [](int32_t zero) { return zero == 0; })) weights.minus_zeros = nullptr;
 }
 
-// Whether each number of the column, less `zero`, is a byte.
+// True when all numbers of the column minus `zero` fit in a byte.
 bool StaysByte(const simd::ByteMatrix& w, int64_t column, int32_t zero) {
   const uint8_t* const from = w.data + column * w.column_stride;
   for (int64_t o = 0; o < w.outer; ++o) {
@@ -48,7 +48,7 @@ bool StaysByte(const simd::ByteMatrix& w, int64_t column, int32_t zero) {
   return true;
 }
 
-// Zero point `index` as packed numbers have it, and that of a column.
+// Zero point `index`, in the number range of packed weights.
 int32_t ZeroAt(const BytesToPack& bytes, int64_t index) {
   return (bytes.zero == nullptr ? 0 : ByteAt(*bytes.zero, index)) - (bytes.is_signed ? 0 : 128);
 }
@@ -61,8 +61,8 @@ int8_t* PanelOf(const ByteWeights& weights, int64_t group, int64_t first) {
   return const_cast<int8_t*>(weights.PanelsOf(group)) + first * simd::ByteSteps(weights.k) * 4;
 }
 
-// Columns of one panel of one group; `panel` is where the panel goes. `subtracts_zeros`: where that may be; it takes a
-// look at every number.
+// Packs the columns of one panel of one group to `panel`. `subtracts_zeros`: subtract zero points where possible, which
+// reads every number.
 void PackPanel(const BytesToPack& bytes, int64_t group, int64_t first, bool subtracts_zeros, const ByteWeights& packed,
                int8_t* panel) {
   simd::ByteMatrix w = bytes.first;
@@ -95,7 +95,7 @@ void PackPanel(const BytesToPack& bytes, int64_t group, int64_t first, bool subt
                                    static_cast<uint32_t>(packed.k) * static_cast<uint32_t>(minus_zeros[c]));
 }
 
-// `parallel` is a ParallelFor.
+// `parallel`: a ParallelFor function.
 template <typename Parallel>
 void Fill(const BytesToPack& bytes, bool subtracts_zeros, void* memory, const Parallel& parallel) {
   const int64_t panels = simd::BytePanelColumns(bytes.first.columns) / simd::kBytePanel;

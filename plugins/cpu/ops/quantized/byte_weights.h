@@ -1,13 +1,13 @@
-// ByteWeights: the right sides of integer products in panels (simd/byte_product.h), with what is known of each column
-// before anything runs. One matrix for each group of a convolution, or for each matrix of a batch.
+// ByteWeights: right operands of integer GEMMs in panels (simd/byte_product.h), with precomputed data for each column.
+// There is one matrix for each group of a convolution, or for each matrix of a batch.
 //
-//     BytesToPack bytes = …;                                          // int8 or uint8 data, where each column lies
+//     BytesToPack bytes = …;                                          // int8 or uint8 data and its column strides
 //     const ByteWeights weights = StoreByteWeights(init, 3, bytes);   // packed when the plan is made; kept in contexts
 //     const ByteWeights weights = PackByteWeights(context, bytes);    // packed for one run
-//     const ByteWeights weights = ReserveByteWeights(context, bytes); // to be packed by whoever multiplies by them
+//     const ByteWeights weights = ReserveByteWeights(context, bytes); // packed by the threads that multiply by them
 //
-// A zero point is subtracted from its column where the differences are bytes; what it is elsewhere stands in
-// `minus_zeros`, and the sum of each row of the left side is needed.
+// A column's zero point is subtracted from its weights if the differences fit in bytes. Otherwise its negative is in
+// `minus_zeros`, and the GEMM needs the sum of each left row.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,10 @@ inline int32_t ByteAt(const Tensor& tensor, int64_t i) {
 }
 
 struct ByteWeights {
-  int64_t groups = 0, columns = 0, k = 0;  // columns of one group
-  const int8_t* panels = nullptr;          // null: there are none
-  // By column, groups one after another, each as whole panels have it. Sums of what is left of the zero point.
+  int64_t groups = 0, columns = 0, k = 0;  // columns: of one group
+  const int8_t* panels = nullptr;          // null: no weights
+  // By column. Groups follow each other, each padded to whole panels. `sums`: sum of the column's weights minus its
+  // zero point.
   const int32_t* sums = nullptr;
   const int32_t* minus_zeros = nullptr;  // null: all are 0
 
@@ -35,23 +36,25 @@ struct ByteWeights {
 };
 
 struct BytesToPack {
-  simd::ByteMatrix first;  // of group 0; its data may be null when it was dropped
+  simd::ByteMatrix first;  // matrix of group 0; its data may be null when it was dropped
   int64_t groups = 1;
-  int64_t group_stride = 0;      // bytes from a group's matrix to the next one's
-  const Tensor* zero = nullptr;  // of int8 or uint8, as the data; one, one for each column, or for each of each group
+  int64_t group_stride = 0;  // bytes between the matrices of two groups
+  // same type as the data; one value, one for each column, or one for each column of each group
+  const Tensor* zero = nullptr;
   bool is_signed = false;
 };
 
-// The constant input `input` packed, and dropped; what a context holds is used as it is.
+// Packs the constant input `input` and drops it. Packed data in a context is used directly.
 ByteWeights StoreByteWeights(const KernelInit& init, size_t input, const BytesToPack& bytes);
-// The same of a depthwise convolution, whose groups have one column each: packed as simd/byte_rows.h has it, with one
-// group that has all columns. None where a zero point can't be subtracted, or a context holds none.
+// Packs the weights of a depthwise convolution, with one column in each group, in the format of simd/byte_rows.h and as
+// one group of all columns. Returns none when a zero point can't be subtracted, or when a context has none.
 ByteWeights StoreDepthwiseWeights(const KernelInit& init, size_t input, const BytesToPack& bytes);
-// In scratch memory.
+// Packs weights in scratch memory.
 ByteWeights PackByteWeights(OpContext& context, const BytesToPack& bytes);
-// The same, of which only minus_zeros being null is known, until PackReserved has packed the panels.
+// Reserves scratch memory for packed weights. Until PackReserved has packed the panels, the result only tells whether
+// minus_zeros is null.
 ByteWeights ReserveByteWeights(OpContext& context, const BytesToPack& bytes);
-// The panel that begins with column `first` of a group, to `panel`, or to its own place when that is null. [any thread]
+// Packs the panel that starts at column `first` of a group, to `panel`; null: to its own place. [any thread]
 void PackReserved(const BytesToPack& bytes, const ByteWeights& reserved, int64_t group, int64_t first, int8_t* panel);
 
 }  // namespace epiphyte::cpu

@@ -16,10 +16,10 @@ AxisOrder LastOrder(size_t rank) {
   return order;
 }
 
-// Row-major data is so, too.
+// True when row-major data also has channels last.
 bool IsBoth(const Dims& dims) { return dims[1] == 1 || dims.Count(2, dims.size()) == 1; }
 
-// Matrices of bytes, each the other way round.
+// Transposes matrices of bytes.
 void TransposeAll(OpContext& context, const uint8_t* from, int64_t matrices, int64_t rows, int64_t columns,
                   uint8_t* to) {
   constexpr int64_t kColumns = 1024;
@@ -100,7 +100,7 @@ template <typename T>
 void LastOutput::TransposeWords(OpContext& context) const {
   const Dims& dims = tensor_->dims;
   const int64_t positions = dims.Count(2, dims.size());
-  constexpr int64_t kBlock = 16;  // channels that are read as they lie beside each other
+  constexpr int64_t kBlock = 16;  // adjacent channels that are read together
   const int64_t channels = dims[1], blocks = (channels + kBlock - 1) / kBlock;
   ParallelLoop(context, dims[0] * blocks, positions * kBlock, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -116,7 +116,7 @@ void LastOutput::TransposeWords(OpContext& context) const {
 
 PositionRange PositionsInside(const kit::Window& window, size_t d, int64_t size) {
   const int64_t stride = window.strides[d], pads = window.pads_begin[d];
-  const int64_t last = size + pads - 1 - (window.kernel[d] - 1) * window.dilations[d];  // a window's greatest start
+  const int64_t last = size + pads - 1 - (window.kernel[d] - 1) * window.dilations[d];  // greatest start of a window
   PositionRange range;
   range.first = pads > 0 ? (pads + stride - 1) / stride : 0;
   range.end = last < 0 ? 0 : std::min(window.output[d], last / stride + 1);

@@ -1,4 +1,4 @@
-// Bytes with channels last, which is how convolutions and pools of bytes like them, and what becomes of their results.
+// Bytes with channels last, the preferred layout of byte convolutions and pools, and the layout of their results.
 //
 //     const uint8_t* x = ChannelsLast(context, 0, &state.x);        // [N, positions…, C]
 //     LastOutput output(context, EP_TYPE_UINT8, dims, &state.y);    // write [N, positions…, C] to output.data()
@@ -6,8 +6,8 @@
 //     output.Finish(context);
 //
 //     const TapLines taps(window, x.dims);
-//     taps.Find(x, line, outside, taps.taps(), &rows);   // rows[i * taps() + t]: what tap t of position i reads
-//     const TapRun run = taps.FindRun(x, line, outside, slots, &rows);   // the same, with less to write
+//     taps.Find(x, line, outside, taps.taps(), &rows);   // rows[i * taps() + t]: row for tap t of position i
+//     const TapRun run = taps.FindRun(x, line, outside, slots, &rows);   // writes fewer entries
 #pragma once
 
 #include <cstdint>
@@ -19,31 +19,30 @@
 
 namespace epiphyte::cpu {
 
-// Where a tensor's dimensions have the channels: in the second place as in ONNX, or at the end, as some operators of
-// com.microsoft have them.
+// Position of the channels in a tensor's dimensions: second as in ONNX, or last as in some operators of com.microsoft.
 enum class ChannelAxis : uint8_t { kSecond, kLast };
-// Dimensions of rank 3 or more as ONNX has them, and back.
+// Convert dimensions of rank 3 or more to ONNX order, and back.
 Dims WithChannelsSecond(const Dims& dims, ChannelAxis axis);
 Dims WithChannels(const Dims& dims, ChannelAxis axis);
 
-// The bytes of input i, which has a rank of at least 3: as they lie, or a copy in scratch memory.
+// Returns the bytes of input i (of rank 3 or more) with channels last: in place, or as a copy in scratch memory.
 const uint8_t* ChannelsLast(OpContext& context, size_t i, ChannelAxis axis = ChannelAxis::kSecond);
-// Whether they lie so.
+// True when the tensor already has channels last.
 bool LiesChannelsLast(const Tensor& tensor);
 
-// Kept between runs.
+// Layout of an output, kept between runs.
 struct LastLayout {
   Dims dims;
   std::shared_ptr<const Layout> layout;
 };
 
-// Output 0: bytes, int32 or floats. `dims` are [N, C, …], whatever the axis.
+// Output 0: bytes, int32 or floats. `dims` are [N, C, …] for either axis.
 class LastOutput {
  public:
   LastOutput(OpContext& context, ElementType type, const Dims& dims, LastLayout* layout,
              ChannelAxis axis = ChannelAxis::kSecond);
   void* data() const { return data_; }
-  // Makes it row-major where that is what its readers want.
+  // Converts the output to row-major if its readers want that.
   void Finish(OpContext& context) const;
 
  private:
@@ -54,51 +53,50 @@ class LastOutput {
   void* data_ = nullptr;
 };
 
-// Positions of a result along dimension `d` whose windows lie wholly inside of the input's `size` elements, which are
-// beside each other.
+// Range of result positions along dimension `d` with windows entirely inside the input's `size` elements.
 struct PositionRange {
   int64_t first = 0, end = 0;
   bool Has(int64_t i) const { return i >= first && i < end; }
 };
 PositionRange PositionsInside(const kit::Window& window, size_t d, int64_t size);
 
-// Positions of a line that each read `step` bytes behind the one before it.
+// Positions of a line that each read `step` bytes behind the previous one.
 struct TapRun {
   PositionRange positions;
   int64_t step = 0;
 };
 
-// Where windows read, a line of positions at a time: those of the last dimension.
+// Input positions of windows, one line (along the last dimension) at a time.
 class TapLines {
  public:
-  // Of an input of `dims`, [N, C, …], that lies with channels last.
+  // For an input of dimensions `dims`, [N, C, …], stored with channels last.
   TapLines(const kit::Window& window, const Dims& dims);
 
   int64_t taps() const { return lines_of_taps_ * window_.kernel[last_]; }
   int64_t lines() const { return lines_; }
   int64_t positions() const { return window_.output[last_]; }
-  // For position i of the line rows[i * slots + t] is the row of channels that tap t reads, or `outside`; as are slots
-  // beyond the taps.
+  // Sets rows[i * slots + t] to the channel row that tap t of the line's position i reads, or to `outside`. Slots
+  // beyond the taps are `outside` too.
   void Find(const uint8_t* x, int64_t line, const uint8_t* outside, int64_t slots,
             std::vector<const uint8_t*>* rows) const;
-  // Likewise, but of the run that it returns only the rows of the first position are written; slots beyond the taps are
-  // rows that lie as far inside as its taps do.
+  // Like Find, but writes only the first position's rows of the returned run. Slots beyond the taps get rows that stay
+  // inside the input as long as the taps do.
   TapRun FindRun(const uint8_t* x, int64_t line, const uint8_t* outside, int64_t slots,
                  std::vector<const uint8_t*>* rows) const;
-  // How many taps of the line's position i lie in the padded input.
+  // Number of taps of the line's position i inside the padded input.
   int64_t InPadded(int64_t line, int64_t i) const;
 
  private:
-  // Where the line of the input begins that line `outer` of the taps reads; null: it lies outside.
+  // Start of the input line that line `outer` of the taps reads; null: outside.
   const uint8_t* LineOfTaps(const uint8_t* plane, const Dims& at, int64_t outer) const;
-  // The image that a line belongs to, and where the line is in it.
+  // Image of a line; *at: the line's position in it.
   const uint8_t* PlaneOf(const uint8_t* x, int64_t line, Dims* at) const;
   void FindAlong(const uint8_t* from, int64_t first, int64_t end, int64_t slots, const uint8_t** rows) const;
 
   kit::Window window_;
   Dims dims_;
   size_t last_;
-  std::vector<kit::Taps> along_;  // of each position of a line, in the last dimension
+  std::vector<kit::Taps> along_;  // taps of each position of a line, in the last dimension
   PositionRange inside_;          // in the last dimension
   int64_t lines_of_taps_ = 1, lines_ = 0;
 };

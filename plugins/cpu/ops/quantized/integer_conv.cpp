@@ -1,6 +1,6 @@
 // ConvInteger and QLinearConv: convolutions of 8-bit tensors with zero points, in any number of dimensions; and the
-// kit's QLinearConv, whose result is kept within bounds (epiphyte/kit/fuse/operators.hpp). Patches of the input, with
-// channels last, are the rows of a product; padding has the zero point.
+// kit's QLinearConv with bounded results (epiphyte/kit/fuse/operators.hpp). Channels-last patches of the input are the
+// rows of a GEMM; padding has the value of the zero point.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -15,7 +15,7 @@
 namespace epiphyte::cpu {
 namespace {
 
-// Patches: a row for each position of the output; tap after tap, with the channels of a group for each.
+// Patches: a row for each output position, with a group's channels for each tap.
 class PatchRows final : public ByteRows {
  public:
   // `x` is [N, positions…, C].
@@ -59,7 +59,7 @@ class PatchRows final : public ByteRows {
       } else {
         to = CopyPatch(image, at, to);
       }
-      while (to < end) *to++ = 0;  // times weights that are 0
+      while (to < end) *to++ = 0;  // multiplied by weights of 0
       size_t d = spatial;
       while (d > 0 && ++at[d - 1] == shape_.window.output[d - 1]) at[--d] = 0;
       if (d == 0) image += shape_.in_positions() * channels;
@@ -70,13 +70,13 @@ class PatchRows final : public ByteRows {
   }
 
  private:
-  // Whether windows at this position are inside of the input in all dimensions but the last.
+  // True when windows at this position are inside the input in all dimensions except the last.
   bool IsLineInside(const Dims& at) const {
     for (size_t d = 0; d + 1 < at.size(); ++d)
       if (!inside_[d].Has(at[d])) return false;
     return true;
   }
-  // Where a window that is inside of an image begins, in bytes.
+  // Byte offset of a window inside an image.
   int64_t StartOf(const Dims& at) const {
     const kit::Window& w = shape_.window;
     int64_t start = 0;
@@ -99,7 +99,7 @@ class PatchRows final : public ByteRows {
       pieces_.push_back(offset);
     }
   }
-  // Each piece as two of kHalf bytes, which may overlap.
+  // Copies each piece as two parts of kHalf bytes, which may overlap.
   template <size_t kHalf>
   uint8_t* CopyHalves(const uint8_t* from, uint8_t* to) const {
     const int64_t second = piece_ - static_cast<int64_t>(kHalf);
@@ -113,8 +113,8 @@ class PatchRows final : public ByteRows {
     }
     return to;
   }
-  // Of a window that begins at `from`. Pieces of a few bytes are by far quicker to copy without a call. Returns where
-  // it ends.
+  // Copies the window at `from` and returns the end of the copy. For pieces of a few bytes, avoiding a call is far
+  // faster.
   uint8_t* CopyPieces(const uint8_t* from, uint8_t* to) const {
     if (piece_ >= 8 && piece_ <= 64)
       return piece_ <= 16   ? CopyHalves<8>(from, to)
@@ -127,7 +127,7 @@ class PatchRows final : public ByteRows {
     return to;
   }
 
-  // Of a window that isn't wholly inside. Returns where it ends.
+  // Copies a window that is partly outside, and returns the end of the copy.
   uint8_t* CopyPatch(const uint8_t* image, const Dims& at, uint8_t* to) const {
     const kit::Window& w = shape_.window;
     const size_t last = shape_.spatial() - 1;
@@ -138,7 +138,7 @@ class PatchRows final : public ByteRows {
     const bool together = depth == channels && w.dilations[last] == 1;
     const int64_t lines = shape_.taps() / std::max<int64_t>(w.kernel[last], 1);
     for (int64_t line = 0; line < lines; ++line) {
-      // Where the line of taps is, over the dimensions but the last.
+      // Position of the line of taps in all dimensions except the last.
       int64_t offset = 0, rest = line, stride = 1;
       bool is_inside = inside > 0;
       for (size_t d = last; d-- > 0;) {
@@ -167,17 +167,17 @@ class PatchRows final : public ByteRows {
   const kit::ConvolutionShape& shape_;
   const uint8_t* x_;
   bool flips_;
-  uint8_t padding_;                    // before it is flipped
+  uint8_t padding_;                    // value before the sign bit is flipped
   std::vector<PositionRange> inside_;  // by dimension
-  // Windows inside of the input are pieces of so many bytes, which lie so far behind where the window begins.
+  // Pieces of a window inside the input: byte offsets from the window's start, and the common size.
   std::vector<int64_t> pieces_;
   int64_t piece_ = 0;
 };
 
-// What the two products without a scale of the result have after x and w, each of which may be left out.
+// Optional zero points of the convolutions and GEMMs without a result scale.
 struct ZeroPoints {
   int32_t x = 0;
-  const Tensor* w = nullptr;  // one, or one for each filter
+  const Tensor* w = nullptr;  // one value, or one for each filter
 
   ZeroPoints(OpContext& context, int64_t filters) {
     if (const Tensor* zero = OptionalParameter(context, 2, "x_zero_point", kByteTypes)) x = ByteAt(*zero, 0);
@@ -185,7 +185,7 @@ struct ZeroPoints {
   }
 };
 
-// A convolution of bytes, whose weights are packed when they are constant.
+// A byte convolution; constant weights are packed at compile time.
 class ByteConvolution {
  public:
   ByteConvolution(const KernelInit& init, size_t w_input, size_t w_zero_input)
@@ -221,7 +221,7 @@ class ByteConvolution {
   }
   ChannelAxis axis() const { return axis_; }
 
-  // Writes [N, positions…, filters] to `y`. `finish(weights, output)` sets what becomes of the sums.
+  // Writes [N, positions…, filters] to `y`. `finish(weights, output)` configures the output of the sums.
   template <typename Finish>
   void Run(OpContext& context, const kit::ConvolutionShape& shape, int32_t x_zero, const Tensor* w_zero,
            const int32_t* bias, void* y, const Finish& finish) const {
@@ -305,10 +305,10 @@ class ByteConvolution {
   kit::WindowAttributes attributes_;
   int64_t group_;
   size_t w_input_;
-  ChannelAxis axis_;  // of the image and the result; com.microsoft's QLinearConv may have channels last
+  ChannelAxis axis_;  // channel axis of the image and the result; com.microsoft's QLinearConv may have channels last
   Dims w_dims_;
   ByteWeights packed_;
-  ByteWeights depthwise_;  // instead, of one filter for each channel
+  ByteWeights depthwise_;  // used instead when each channel has its own filter
 };
 
 class ConvIntegerKernel : public Kernel {

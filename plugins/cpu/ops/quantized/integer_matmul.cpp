@@ -1,5 +1,5 @@
-// MatMulInteger and QLinearMatMul: numpy's matmul of 8-bit tensors with zero points; and the kit's QLinearMatMul, which
-// has a bias, a matrix that may be transposed, and bounds (epiphyte/kit/fuse/operators.hpp).
+// MatMulInteger and QLinearMatMul: matmul of 8-bit tensors with zero points; and the kit's QLinearMatMul with a bias,
+// an optional transposition, and bounds (epiphyte/kit/fuse/operators.hpp).
 #include <algorithm>
 #include <vector>
 
@@ -12,7 +12,8 @@
 namespace epiphyte::cpu {
 namespace {
 
-// Zero points: one, one for each row or column, or that for each matrix of the batch.
+// Zero point of a row or column. `zero` has one value, one for each row or column, or that for each matrix of the
+// batch.
 int32_t ZeroAt(const Tensor* zero, int64_t product, int64_t index, int64_t size) {
   if (zero == nullptr) return 0;
   const int64_t count = zero->Count();
@@ -20,7 +21,7 @@ int32_t ZeroAt(const Tensor* zero, int64_t product, int64_t index, int64_t size)
   return ByteAt(*zero, count == size ? index : product * size + index);
 }
 
-// Input i as those, or null when it is left out.
+// Input i as such zero points, or null when it is left out.
 const Tensor* ZeroPoints(OpContext& context, size_t i, std::string_view name, int64_t products, int64_t size,
                          std::string_view item) {
   const Tensor* zero = context.OptionalInput(i);
@@ -28,7 +29,7 @@ const Tensor* ZeroPoints(OpContext& context, size_t i, std::string_view name, in
   return &ParameterPerItem(context, i, name, size, item, kByteTypes);
 }
 
-// Rows of the left operand, as they lie or with what products need of them.
+// Rows of the left operand: in place, or copied with the padding that the GEMM needs.
 class MatrixRows final : public ByteRows {
  public:
   MatrixRows(const Tensor& a, int64_t product_count, int64_t row_count, int64_t depth)
@@ -38,7 +39,7 @@ class MatrixRows final : public ByteRows {
     k = depth;
     in_place = !flips_ && k % 4 == 0;
   }
-  // Which matrix of `a` each product has; null: product p has matrix p.
+  // Matrix of `a` for each GEMM; null: GEMM p has matrix p.
   const int64_t* matrices = nullptr;
 
   Piece Get(int64_t product, int64_t row, int64_t count, uint8_t* buffer) const override {
@@ -57,7 +58,7 @@ class MatrixRows final : public ByteRows {
       } else {
         std::copy_n(from + r * k, k, to);
       }
-      std::fill(to + k, to + stride, uint8_t{0});  // times weights that are 0
+      std::fill(to + k, to + stride, uint8_t{0});  // multiplied by weights of 0
     }
     return {buffer, stride};
   }
@@ -67,7 +68,7 @@ class MatrixRows final : public ByteRows {
   bool flips_;
 };
 
-// A product of bytes, whose right operand is packed when it is constant.
+// A byte GEMM; a constant right operand is packed at compile time.
 class ByteMatMul {
  public:
   ByteMatMul(const KernelInit& init, size_t b_input, size_t b_zero_input, bool transposed)
@@ -87,7 +88,7 @@ class ByteMatMul {
   }
 
   bool packed() const { return static_cast<bool>(packed_); }
-  // The dimensions of b as a product has them.
+  // Dimensions of b in GEMM order.
   Dims BDims(OpContext& context) const {
     if (packed_) return Plain(b_dims_);
     const Tensor& b = context.Input(b_input_);
@@ -95,7 +96,7 @@ class ByteMatMul {
     return Plain(b.dims);
   }
 
-  // `a_zero` as ZeroPoints has it. `finish(weights, output)` sets what becomes of the sums.
+  // `a_zero`: see ZeroPoints. `finish(weights, output)` configures the output of the sums.
   template <typename Finish>
   void Run(OpContext& context, const kit::ProductShape& shape, const Tensor& a, const Tensor* a_zero,
            const Tensor* b_zero, const int32_t* bias, const Finish& finish) const {
@@ -103,7 +104,7 @@ class ByteMatMul {
     BytesToPack bytes;
     if (!packed_) bytes = Describe(context.Input(b_input_), b_zero);
     const ByteWeights weights = packed_ ? packed_ : ReserveByteWeights(context, bytes);
-    // One matrix on the right: all rows at once.
+    // One right matrix for all batches: all rows form one GEMM.
     const bool joined = b_count == 1 && a_count == batch;
     MatrixRows left(a, joined ? 1 : batch, joined ? batch * shape.m : shape.m, shape.k);
     ByteOutput output;

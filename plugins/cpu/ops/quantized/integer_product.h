@@ -1,4 +1,4 @@
-// What the products of quantised tensors share: their parameters, and the way from sums back to bytes.
+// Common parts of quantized GEMMs and convolutions: their parameters, and the requantization of sums.
 #pragma once
 
 #include <algorithm>
@@ -21,15 +21,15 @@ inline void RequireBytes(const Tensor& tensor, std::string_view what) {
   }
 }
 
-// Scale or zero point `i` of a parameter that has one element for all or one for each: see ParameterPerItem.
+// Scale or zero point `i` of a parameter with one element for all, or one for each item: see ParameterPerItem.
 inline float ParameterAt(const Tensor& parameter, int64_t i) {
   float value;
   LoadFloats(parameter, parameter.Count() == 1 ? 0 : i, 1, &value);
   return value;
 }
 
-// The factors of sums, by column as ByteWeights has it, in scratch memory. `w_scale`: one, or one for each column of
-// each group.
+// Requantization factors by column, in the order of ByteWeights, in scratch memory. `w_scale`: one, or one for each
+// column of each group.
 inline const float* RequantizationFactors(OpContext& context, const ByteWeights& weights, float x_scale,
                                           const Tensor& w_scale, float y_scale) {
   const int64_t padded = weights.padded(), scales = w_scale.Count();
@@ -49,7 +49,7 @@ inline const float* RequantizationFactors(OpContext& context, const ByteWeights&
   return factors;
 }
 
-// One number for each column of each group, as ByteWeights has it, in scratch memory.
+// Copies one number for each column of each group to the order of ByteWeights, in scratch memory.
 inline float* NumbersByColumn(OpContext& context, const ByteWeights& weights, const float* each) {
   const int64_t padded = weights.padded();
   auto* const to = static_cast<float*>(context.Scratch(static_cast<uint64_t>(weights.groups * padded) * sizeof(float)));
@@ -60,8 +60,8 @@ inline float* NumbersByColumn(OpContext& context, const ByteWeights& weights, co
   return to;
 }
 
-// What the kit's products that end in floats have from input `first` on (epiphyte/kit/fuse/operators.hpp): a scale of
-// the left side, scales of the right one, a bias. `columns` of all groups; `per_group`: each group has all of them.
+// Inputs from `first` on of the kit's quantized operators with float results (epiphyte/kit/fuse/operators.hpp): left
+// scale, right scales, bias. `columns`: of all groups; `per_group`: each group has all of them.
 class FloatResult {
  public:
   FloatResult(OpContext& context, size_t first, int64_t columns, std::string_view item, bool per_group)
@@ -99,13 +99,13 @@ class FloatResult {
   const Tensor* bias_ = nullptr;
 };
 
-// Within which the kit's operators on bytes keep their result, by their attributes "low" and "high".
+// Bounds of the results of the kit's byte operators, from their attributes "low" and "high".
 struct ResultBounds {
   int32_t low, high;
 };
 class BoundsAttributes {
  public:
-  BoundsAttributes() = default;  // none
+  BoundsAttributes() = default;  // no bounds
   explicit BoundsAttributes(const ir::Node& node) {
     if (node.domain != kit::fuse::kDomain) return;
     low_ = node.Int("low", low_);

@@ -1,7 +1,7 @@
-// MatMulNBits of com.microsoft: y = A W^T + bias, where W [N, K] has 2, 4 or 8 bits for a number and a scale, and
-// perhaps a zero point, for each block of a row. Where accuracy_level allows bytes (4), A is quantised by the same
-// blocks; where it doesn't, a few rows of A have three bytes for an element, if the CPU has instructions for their
-// products, and many are multiplied as floats.
+// MatMulNBits of com.microsoft: y = A W^T + bias. W [N, K] has 2, 4 or 8 bits for each number, and a scale and an
+// optional zero point for each block of a row. If accuracy_level allows bytes (4), A is quantized in the same blocks.
+// Otherwise, a few rows of A are represented by three bytes for each element, if the CPU has the dot-product
+// instructions; many rows are multiplied as floats.
 #include <algorithm>
 #include <bit>
 #include <memory>
@@ -29,7 +29,7 @@ void CheckCount(const Tensor& tensor, std::string_view what, int64_t expected) {
     FailOp("{} has shape {}, expected {} elements", what, ShapeText(tensor.dims), expected);
 }
 
-// What the attributes say.
+// Attributes of the node.
 struct Sizes {
   int64_t k, n, block, blocks;
   int bits;
@@ -46,7 +46,7 @@ struct Sizes {
     blocks = (k - 1) / block + 1;
   }
   int64_t bytes_of_block() const { return block * bits / 8; }
-  int64_t zero_bytes() const { return (blocks * bits + 7) / 8; }  // of a column
+  int64_t zero_bytes() const { return (blocks * bits + 7) / 8; }  // bytes of a column
 
   void Check(const Tensor& numbers, const Tensor& scales, const Tensor* zeros) const {
     const int64_t all = kit::CheckedMultiply(n, blocks);
@@ -60,15 +60,15 @@ struct Sizes {
   }
 };
 
-// How W's rows lie in panels: as they are, or those of a group (g_idx) together, each filled up to whole blocks.
+// Order of W's rows in panels: the original one, or grouped by g_idx with each group padded to whole blocks.
 struct Order {
   int64_t blocks = 0, block = 0;
-  std::vector<int64_t> rows;    // W's row for each that is packed, or -1; empty: as they are
-  std::vector<int64_t> groups;  // whose scale each block has; empty: block b has b
+  std::vector<int64_t> rows;    // W's row for each packed row, or -1 for padding; empty: original order
+  std::vector<int64_t> groups;  // group with the scale for each block; empty: block b has group b
 
   Order() = default;
   Order(const Sizes& sizes, const Tensor* g_idx) : blocks(sizes.blocks), block(sizes.block) {
-    // What lies beyond W needs no room.
+    // A single block needs no room beyond W.
     if (blocks == 1) block = std::min(block, (sizes.k + 15) / 16 * 16);
     if (g_idx == nullptr) return;
     if (g_idx->data == nullptr) throw kit::Error(EP_STATUS_INVALID_GRAPH, "the context lacks g_idx");
@@ -95,7 +95,7 @@ struct Order {
   int64_t GroupOf(int64_t packed) const { return groups.empty() ? packed : groups[static_cast<size_t>(packed)]; }
 };
 
-// W in panels.
+// Packs W into panels.
 class Packer {
  public:
   Packer(const Sizes& sizes, const Order& order) : sizes_(sizes), order_(order) {}
@@ -121,7 +121,7 @@ class Packer {
       }
     });
   }
-  // `value(column, group)`: of each block of each column.
+  // `value(column, group)`: returns the parameter of a block in a column.
   template <typename T, typename Value>
   void PackParameters(void* to, const Value& value) const {
     auto* out = static_cast<T*>(to);
@@ -149,7 +149,7 @@ class Packer {
   const Order& order_;
 };
 
-// Floats that begin a line of the cache: vectors of which each crosses two take twice as long to read.
+// Floats aligned to a cache line: a vector that crosses two lines takes twice as long to read.
 class LineFloats {
  public:
   explicit LineFloats(int64_t count)
@@ -165,7 +165,7 @@ class LineFloats {
 
 class MatMulNBitsKernel : public Kernel {
  public:
-  // Halves are read as they are, and their scales stay as small.
+  // No promotion: float16 inputs are read directly, and their scales stay 16-bit.
   static Float32Promotion PromotionOf(const ir::Node&) { return Float32Promotion::kNever; }
 
   explicit MatMulNBitsKernel(const KernelInit& init)
@@ -218,16 +218,16 @@ class MatMulNBitsKernel : public Kernel {
   }
 
  private:
-  // Rows of a share, whose results are put down together; a multiple of what kernels take at a time.
+  // Rows of a share; their results are stored together. A multiple of the rows that a SIMD kernel processes.
   static constexpr int64_t kRows = 24;
-  // Left rows for which weights are made floats, which all of them read then.
+  // Minimum number of left rows for which weights are widened to floats; all of them then read the widened weights.
   static constexpr int64_t kWidens = 12;
   static constexpr int64_t kRowsOfWidened = 192;
-  static constexpr int64_t kWidened = 256;  // rows of W at a time: they stay in the cache
-  // Sums of a block's products of bytes fit an int32.
+  static constexpr int64_t kWidened = 256;  // rows of W that are widened at a time, such that they stay in the cache
+  // Maximum block size for which the sums of byte products fit in an int32.
   static constexpr int64_t kMostByteBlock = 65536;
 
-  // `make(key, type, bytes, fill)`: memory that fill(memory) has filled.
+  // `make(key, type, bytes, fill)`: returns memory filled by fill(memory).
   template <typename Make>
   simd::BlockQuantized Pack(const Order& order, const Tensor& numbers, const Tensor& scales, const Tensor* zeros,
                             const Parallel& parallel, const Make& make) const {
@@ -321,7 +321,7 @@ class MatMulNBitsKernel : public Kernel {
     }
 
     const int64_t step = widens ? kRowsOfWidened : kRows, steps = (rows + step - 1) / step;
-    // Of one panel all rows, so that it is read from memory once.
+    // A task has one panel and all rows, so that the panel is read from memory once.
     const int64_t cost = std::min(rows, step) * size * simd::kBlockPanel / 16;
     ParallelLoop(context, simd::BlockPanels(sizes_.n) * steps, cost, [&](int64_t begin, int64_t end) {
       alignas(64) float few[kRows * simd::kBlockPanel];
@@ -372,7 +372,7 @@ class MatMulNBitsKernel : public Kernel {
     for (const int64_t from : order.rows) *to++ = from < 0 ? 0.0f : floats[static_cast<size_t>(from)];
   }
 
-  // Columns from `column` on of some rows.
+  // Stores the columns of a panel, from `column` on, for some rows.
   void Store(float* results, int64_t row, int64_t count, int64_t column, const float* bias, Tensor& y) const {
     const int64_t columns = std::min(simd::kBlockPanel, sizes_.n - column);
     for (int64_t r = 0; r < count; ++r, results += simd::kBlockPanel) {

@@ -1,5 +1,5 @@
-// Quantization parameters (scale and zero point) of the kit's operators on 8-bit tensors, which stand in the attributes
-// `scales` and `zero_points` (epiphyte/kit/fuse/operators.hpp).
+// Quantization parameters (scale and zero point) of the kit's operators on 8-bit tensors, from the attributes `scales`
+// and `zero_points` (epiphyte/kit/fuse/operators.hpp).
 #pragma once
 
 #include <vector>
@@ -10,7 +10,8 @@
 
 namespace epiphyte::cpu {
 
-// Of so many operands, then of y; throws kit::Error(EP_STATUS_INVALID_GRAPH) for another number of them.
+// Returns the parameters of `operands` operands, then of y. Throws kit::Error(EP_STATUS_INVALID_GRAPH) for another
+// number.
 inline std::vector<simd::QuantParams> ReadQuantParams(const ir::Node& node, size_t operands) {
   const auto& scales = node.Floats("scales");
   const auto& zeros = node.Ints("zero_points");
@@ -22,7 +23,7 @@ inline std::vector<simd::QuantParams> ReadQuantParams(const ir::Node& node, size
   return quant_params;
 }
 
-// Real numbers as bytes of `params`, within bounds. `reals` is written over.
+// Quantizes real numbers to bytes by `params`, clamped to the bounds. `reals` is overwritten.
 inline void QuantizeClamped(float* reals, int64_t n, simd::QuantParams params, ResultBounds bounds, bool is_signed,
                             uint8_t* y) {
   if (is_signed) {

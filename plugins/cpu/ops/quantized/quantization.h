@@ -1,5 +1,5 @@
-// How scales and zero points lie over a tensor: one for all, one for each index of an axis, or one for each block of an
-// axis. ScaleRows cuts the tensor into rows in which the parameters are either one or run along with the elements.
+// Scales and zero points of a tensor: one for all, one for each index of an axis, or one for each block of an axis.
+// ScaleRows cuts the tensor into rows; in each row there is one parameter, or one for each element.
 #pragma once
 
 #include <algorithm>
@@ -16,10 +16,10 @@ namespace epiphyte::cpu {
 class ScaleRows {
  public:
   struct Row {
-    int64_t offset;     // of the first element
-    int64_t count;      // elements
-    int64_t parameter;  // of the first scale
-    int64_t stride;     // to the next element's scale: 0 or 1
+    int64_t offset;     // first element
+    int64_t count;      // number of elements
+    int64_t parameter;  // index of the first scale
+    int64_t stride;     // stride of the scales: 0 or 1
   };
 
   // Throws when the scale's shape doesn't fit.
@@ -71,17 +71,17 @@ class ScaleRows {
   }
 
  private:
-  static constexpr int64_t kPiece = 4096;  // one scale for all: the tensor in pieces, for the sake of threads
+  static constexpr int64_t kPiece = 4096;  // with one scale, the tensor is cut into pieces for the threads
   int64_t total_ = 0;
   int64_t rows_ = 0;
   int64_t count_ = 1;
-  int64_t size_ = 0;  // of the axis
+  int64_t size_ = 0;  // size of the axis
   int64_t block_ = 0;
   int64_t blocks_ = 0;
   bool along_ = false;
 };
 
-// A scale that ScaleRows let through, as floats.
+// Converts a scale that ScaleRows has checked to floats.
 inline const float* ScaleFloats(OpContext& context, const Tensor& scale) {
   const int64_t count = scale.Count();
   float* values = static_cast<float*>(context.Scratch(static_cast<uint64_t>(count) * sizeof(float)));
@@ -89,7 +89,7 @@ inline const float* ScaleFloats(OpContext& context, const Tensor& scale) {
   return values;
 }
 
-// The zero points that go with it, as floats: zeros when they are left out.
+// Zero points for the scales, as floats; zeros when the input is left out.
 inline const float* ZeroPointFloats(OpContext& context, const Tensor* zero, const Tensor& scale) {
   const int64_t count = scale.Count();
   if (zero != nullptr) {
@@ -102,7 +102,7 @@ inline const float* ZeroPointFloats(OpContext& context, const Tensor* zero, cons
   return values;
 }
 
-// Output 0 with the dimensions and the order of `x`, which is dense, but of another type. An object of a node's State.
+// Output 0 with the dimensions and order of dense `x`, but another type. An object in a node's State.
 class OutputInOrder {
  public:
   Tensor& Make(OpContext& context, const Tensor& x, ElementType type) {
@@ -122,7 +122,7 @@ class OutputInOrder {
   ElementType type_ = EP_TYPE_UNDEFINED;
 };
 
-// Input 0 as it lies, where its elements can be taken one by one whatever their order; else row-major.
+// Input 0: in its own layout when its elements can be processed in any order, otherwise row-major.
 inline const Tensor& ElementsInput(OpContext& context, bool one_scale) {
   const Tensor& x = context.AnyLayoutInput(0);
   const bool as_it_lies = x.layout == nullptr || (one_scale && x.layout->order && IsDense(x));

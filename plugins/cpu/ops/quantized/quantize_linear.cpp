@@ -69,7 +69,7 @@ class QuantizeLinearKernel : public Kernel {
     });
   }
 
-  // Packed and 8-bit float types: the scaled values first, then the conversion, which rounds and saturates.
+  // For packed and 8-bit float types: computes the scaled values first; the conversion then rounds and saturates.
   void ThroughFloats(OpContext& context, const ScaleRows& rows, const Tensor& x, const float* scales,
                      const float* zeros, Tensor& y) const {
     const int64_t count = x.Count();
@@ -104,7 +104,7 @@ class DynamicQuantizeLinearKernel : public Kernel {
     float& scale = *context.Output(1, EP_TYPE_FLOAT, {}).as<float>();
     uint8_t& zero = *context.Output(2, EP_TYPE_UINT8, {}).as<uint8_t>();
     const auto [low, high] = RangeOf(context, x);
-    // All zeros: any scale will do, but not zero.
+    // If all values are zero, any scale except zero is correct.
     scale = high == low ? 1.0f : (high - low) / 255.0f;
     constexpr float kNoZero = 0;
     const float lowest = -low;
@@ -116,7 +116,7 @@ class DynamicQuantizeLinearKernel : public Kernel {
   }
 
  private:
-  // Piece by piece, and then of these.
+  // Computes the range of each piece, then the range of all pieces.
   static simd::Range RangeOf(OpContext& context, const Tensor& x) {
     constexpr int64_t kMostPieces = 64;
     const int64_t count = x.Count();

@@ -1,6 +1,6 @@
-// epiphyte.kit.QLinearElementwise: an element-wise operator between a DequantizeLinear for each operand and a
-// QuantizeLinear, with the arithmetic that they would have one by one. Of one operand it is a table, as are several
-// such operators after each other.
+// epiphyte.kit.QLinearElementwise: an element-wise operator between DequantizeLinear of each operand and
+// QuantizeLinear, with the same arithmetic as the separate operators. With one operand, the operator is a lookup table,
+// and so is a chain of such operators.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -76,7 +76,7 @@ class QLinearElementwiseKernel final : public Kernel {
   }
 
  private:
-  // One operand has the full shape and lies in an order of its own, in which the other one lies alike.
+  // Runs when one operand has the full shape in a oneDNN layout, and the other operand's data already has its order.
   bool RunOrdered(OpContext& context) const {
     for (size_t lead = 0; lead < 2; ++lead) {
       const Tensor& full = context.AnyLayoutInput(lead);
@@ -109,7 +109,7 @@ class QLinearElementwiseKernel final : public Kernel {
     });
   }
 
-  // Whether all of `row` is added to each of the rows that `all` consists of.
+  // True when the sum adds the whole `row` to each row of `all`.
   bool AddsRow(const Dims& all, const Dims& row, const Dims& out) const {
     if (instructions_.front().op != kit::fuse::ElementwiseOp::kAdd || !(all == out) || row.Count() < 2) return false;
     size_t first = 0;
@@ -173,7 +173,7 @@ class QLinearElementwiseKernel final : public Kernel {
     using Reals = std::array<float, 256>;
     Table table;
     std::iota(table.begin(), table.end(), uint8_t{0});
-    // What goes in, then what each instruction makes.
+    // Values of the input bytes, followed by the results of each instruction.
     std::vector<Reals> reals(instructions_.size() + 1);
     DequantizeBytes(table.data(), 256, ends_[0], is_signed, reals[0].data());
     for (size_t i = 0; i < instructions_.size(); ++i) {
@@ -196,7 +196,7 @@ class QLinearElementwiseKernel final : public Kernel {
     const Table& table = tables_[x.type == EP_TYPE_INT8 ? 1 : 0];
     const uint8_t* const from = x.as<uint8_t>();
     uint8_t* const to = OutputLike(context, 0, x).as<uint8_t>();
-    constexpr int64_t kWide = 16;  // bytes that take as long as an addition elsewhere
+    constexpr int64_t kWide = 16;  // bytes that cost as much as an addition of other kernels
     const int64_t blocks = (x.Count() + kWide - 1) / kWide, count = x.Count();
     ParallelLoop(context, blocks, 2, [&](int64_t begin, int64_t end) {
       simd::MapBytes(table, from + begin * kWide, to + begin * kWide, std::min(end * kWide, count) - begin * kWide);
@@ -208,7 +208,7 @@ class QLinearElementwiseKernel final : public Kernel {
   ElementwiseLoop loop_;
   std::vector<simd::QuantParams> ends_;
   BoundsAttributes bounds_;
-  std::array<Table, 2> tables_;  // of one operand: of uint8, and of int8
+  std::array<Table, 2> tables_;  // tables for one operand: for uint8, and for int8
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// epiphyte.kit.QLinearLayerNormalization: LayerNormalization of what bytes are dequantised to, quantised again, row by
-// row, so that no float leaves the first cache.
+// epiphyte.kit.QLinearLayerNormalization: dequantization, LayerNormalization and quantization, row by row, so that no
+// float leaves the L1 cache.
 #include <algorithm>
 #include <cmath>
 #include <vector>

@@ -1,5 +1,5 @@
-// epiphyte.kit.QLinearAveragePool: AveragePool and GlobalAveragePool of what bytes are dequantised to, quantised again.
-// Sums are exact; what follows is in float. And com.microsoft's NhwcMaxPool.
+// epiphyte.kit.QLinearAveragePool: dequantization, AveragePool or GlobalAveragePool, and quantization. Sums are exact;
+// the rest is computed in float. This file also has com.microsoft's NhwcMaxPool.
 #include <algorithm>
 
 #include "epiphyte/kit/fuse/operators.hpp"
@@ -23,7 +23,7 @@ class QLinearAveragePoolKernel final : public Kernel {
     const ElementType type = x.type;
     const bool is_signed = type == EP_TYPE_INT8;
     const ResultBounds bounds = bounds_.Of(type);
-    // Planes that lie as they are need not be turned round to be summed.
+    // Row-major planes are summed in place, without a transposition.
     if (attributes_.global && x.layout == nullptr && x.Count() != 0) return RunPlanes(context, x, bounds);
     PoolBytes(context, attributes_, ChannelAxis::kSecond, 4, {}, [&](const TapLines& taps, int64_t channels) {
       return [this, &taps, channels, is_signed, bounds, sums = std::vector<int32_t>(static_cast<size_t>(channels)),
@@ -48,7 +48,7 @@ class QLinearAveragePoolKernel final : public Kernel {
     const bool is_signed = x.type == EP_TYPE_INT8;
     const int64_t planes = x.dims[0] * x.dims[1], size = x.Count() / planes;
     Tensor& y = context.Output(0, x.type, window.OutputDims(x.dims[0], x.dims[1]));
-    // int8 is uint8 that counts from -128 after its highest bit is turned.
+    // Flipping the highest bit turns int8 into uint8 with an offset of 128.
     const uint8_t flip = is_signed ? 0x80 : 0;
     ParallelLoop(context, planes, size / 8, [&](int64_t begin, int64_t end) {
       std::vector<float> means(static_cast<size_t>(end - begin));

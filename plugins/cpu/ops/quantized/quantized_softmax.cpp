@@ -1,5 +1,5 @@
-// epiphyte.kit.QLinearSoftmax: Softmax along the last axis of what bytes are dequantised to, quantised again, some rows
-// at a time, so that no float leaves the first cache.
+// epiphyte.kit.QLinearSoftmax: dequantization, Softmax along the last axis, and quantization, some rows at a time, so
+// that no float leaves the L1 cache.
 #include <algorithm>
 #include <vector>
 

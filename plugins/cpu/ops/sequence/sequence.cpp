@@ -1,7 +1,7 @@
 // Sequences of tensors.
 //
-// A sequence's elements are shared between values and never changed; an operator that changes a sequence makes a new
-// list of the same elements. The plan gives elements their own memory when they enter a sequence.
+// A sequence's elements are immutable and shared between values. An operator that changes a sequence makes a new list
+// of the same elements. The frame gives elements their own memory when they enter a sequence.
 #include <algorithm>
 
 #include "epiphyte/kit/shape/arithmetic.hpp"
@@ -21,7 +21,7 @@ const std::vector<Datum>& ElementsOf(OpContext& context, size_t input, ElementTy
   return *datum.elements;
 }
 
-// Input i as an element: in row-major order.
+// Input i as a row-major element.
 Datum AsElement(OpContext& context, size_t i) {
   const Datum& input = context.InputDatum(i);
   if (input.kind != Datum::Kind::kTensor) FailOp("input {} is no tensor, one expected", i);
@@ -57,7 +57,7 @@ Datum MakeSequence(ElementType type, std::vector<Datum> elements) {
   return sequence;
 }
 
-// Position `input` of the context in a sequence, or `fallback` when it is left out. `limit` positions are there.
+// Returns the position in input `input`, or `fallback` when it is left out. Valid positions are below `limit`.
 int64_t Position(OpContext& context, size_t input, int64_t size, int64_t limit, int64_t fallback) {
   if (context.InputCount() <= input || !context.HasInput(input)) return fallback;
   const int64_t position = IntegerParameter(context, input, "position");

@@ -1,8 +1,8 @@
-// AxisItems: a tensor as the items of one axis, or of all its elements in order, and an output made of some of them:
-// what Compress and Unique do.
+// AxisItems: a tensor as items along one axis, or as all its elements in order, and an output made from selected items:
+// for Compress and Unique.
 //
 //   const AxisItems items(x, has_axis, axis);
-//   std::vector<int64_t> places = …;  // within 0 and items.count
+//   std::vector<int64_t> places = …;  // each in [0, items.count)
 //   items.Emit(context, x, places);   // output 0
 #pragma once
 
@@ -19,7 +19,7 @@ namespace epiphyte::cpu {
 
 // Item i is the block of outer x inner elements at position i of the axis.
 struct AxisItems {
-  // Throws kit::Error when the axis isn't one of x. Without one, each element is an item.
+  // Throws kit::Error when the axis is not an axis of x. Without an axis, each element is an item.
   AxisItems(const Tensor& x, bool has_axis, int64_t of)
       : has_axis(has_axis),
         axis(has_axis ? kit::NormalizeAxis(of, x.rank()) : 0),
@@ -27,7 +27,7 @@ struct AxisItems {
         outer(has_axis ? x.dims.Count(0, axis) : 1),
         inner(has_axis ? x.dims.Count(axis + 1, x.rank()) : 1) {}
 
-  // Output 0 is the items at `places`, in that order.
+  // Makes output 0 from the items at `places`, in that order.
   void Emit(OpContext& context, const Tensor& x, const std::vector<int64_t>& places) const {
     const auto chosen = static_cast<int64_t>(places.size());
     Dims dims{chosen};
@@ -41,7 +41,7 @@ struct AxisItems {
       MoveTarget<T> target(context, 0, x.type, dims);
       const T* from = source.data();
       T* to = target.data();
-      // Copies of texts may throw, which bodies of loops must not.
+      // Copying a text may throw, which loop bodies must not, so texts are copied on one thread.
       const int64_t items = outer * chosen;
       const int64_t grain = std::is_same_v<T, std::string> ? items : MoveGrain(inner * static_cast<int64_t>(sizeof(T)));
       Parallel(context, items, grain, [&](int64_t begin, int64_t end) {

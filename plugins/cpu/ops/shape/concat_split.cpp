@@ -55,12 +55,12 @@ class ConcatKernel : public Kernel {
   template <typename T>
   struct Part {
     const T* data;
-    int64_t run;  // elements that stay together
+    int64_t run;  // contiguous elements
   };
   template <typename T>
   using Parts = std::vector<Part<T>>;
 
-  // Each row of the target is a run of each part.
+  // Each row of the target consists of a run from each part.
   template <typename T>
   static void Join(OpContext& context, int64_t rows, const Parts<T>& parts, T* target) {
     int64_t row = 0;
@@ -80,7 +80,7 @@ class ConcatKernel : public Kernel {
     }
   }
 
-  // The order that the result gets: that of most of the input.
+  // Order of the result: the order of most of the input's elements.
   AxisOrder TargetOrder(OpContext& context, size_t axis, const Dims& dims) const {
     const AxisOrder row_major = AxisOrder::RowMajor(dims.size());
     if (context.WantsRowMajor(0)) return row_major;
@@ -100,7 +100,7 @@ class ConcatKernel : public Kernel {
     return best;
   }
 
-  // Some of the inputs are not row-major, and the result need not be.
+  // Concatenates when some inputs are not row-major and the result need not be.
   template <typename T>
   void JoinOrdered(OpContext& context, ElementType type, size_t axis, const Dims& dims) const {
     const AxisOrder order = TargetOrder(context, axis, dims);
@@ -197,12 +197,13 @@ class SplitKernel : public Kernel {
   }
 
   struct State {
-    std::vector<std::shared_ptr<const Layout>> layouts;  // of the parts of a tensor of these dimensions in this order
+    // layouts of the parts, for an input of these dimensions in this order
+    std::vector<std::shared_ptr<const Layout>> layouts;
     std::vector<Dims> dims;
     AxisOrder order;
   };
 
-  // Parts of an input that is not row-major stay as it is. False when its blocks would be cut.
+  // Splits an input that is not row-major in its own order. Returns false when that would cut its blocks.
   bool CutOrdered(OpContext& context, const Tensor& x, size_t axis, const Dims& sizes) const {
     const std::optional<AxisOrder> order = OrderOf(x);
     if (!order || x.Count() == 0) return false;

@@ -38,7 +38,7 @@ class DepthToSpaceKernel : public Kernel {
   bool depth_first_;
 };
 
-// SpaceToDepth of blocks of two: the neighbours of a row go to two planes at once, so that it is read once.
+// SpaceToDepth with blocks of two: adjacent elements of a row go to two planes together, so that the row is read once.
 void SplitPairs(OpContext& context, const Dims& x, const uint32_t* from, uint32_t* to) {
   const int64_t channels = x[1], height = x[2], width = x[3], half = width / 2;
   const int64_t plane = height / 2 * half;

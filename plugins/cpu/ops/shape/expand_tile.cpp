@@ -9,8 +9,7 @@
 namespace epiphyte::cpu {
 namespace {
 
-// StridedMove into a row-major target. Short rows that are repeated one after another are copied once, and then what is
-// there already, twice as much each time.
+// StridedMove to a row-major target. A short repeated row is copied once; then the copied part is doubled repeatedly.
 template <typename T>
 void Repeat(OpContext& context, const Dims& dims, const T* from, const Dims& strides, T* to) {
   constexpr int64_t kShortBytes = 1 << 10, kPieceBytes = 32 << 10;
@@ -82,7 +81,7 @@ class TileKernel : public Kernel {
   }
 
  private:
-  // Version 1 gives its numbers in the type of the data.
+  // Version 1 has its parameters in the type of the data.
   static int64_t AnyInteger(OpContext& context, size_t i, std::string_view name) {
     const double value = RealParameter(context, i, name, kNumbers);
     if (!(value > -1e9 && value < 1e9)) FailOp("{} {} found, a small integer expected", name, value);

@@ -53,8 +53,8 @@ class GatherKernel : public Kernel {
   int64_t axis_;
 };
 
-// to[i] = from[index[i] * step + i * row_step] for indices that may count from the end, of a dimension of `size`; false
-// when there is one outside.
+// to[i] = from[index[i] * step + i * row_step] for indices into a dimension of `size`; negative ones count from the
+// end. Returns false when an index is out of range.
 template <typename T, typename I>
 bool GatherRow(const T* from, const I* index, int64_t n, int64_t size, int64_t step, int64_t row_step, T* to) {
   bool inside = true;
@@ -66,7 +66,7 @@ bool GatherRow(const T* from, const I* index, int64_t n, int64_t size, int64_t s
     return valid ? i : 0;
   };
   if (step == 1 && row_step == 0) {
-    // Most indices are neither negative nor outside, which is seen for some of them together.
+    // Most indices are neither negative nor out of range, which one test checks for several of them.
     constexpr int64_t kTogether = 128;
     for (int64_t i = 0; i < n; i += kTogether) {
       const int64_t end = std::min(n, i + kTogether);
@@ -117,7 +117,7 @@ class GatherElementsKernel : public Kernel {
  private:
   template <typename I>
   static void Gather(OpContext& context, const Tensor& x, const Tensor& indices, size_t axis, const I* at) {
-    kit::StridedBlock rows;  // rows of the output along its last axis; `from` is their place in the data
+    kit::StridedBlock rows;  // rows of the output along its last axis; `from`: their offset in the data
     rows.dims = indices.dims;
     rows.from = kit::RowMajorStrides(x.dims);
     rows.to = kit::RowMajorStrides(indices.dims);
@@ -151,7 +151,7 @@ class GatherElementsKernel : public Kernel {
           if (!GatherRow(from + place.from(), at + r * row, row, size, step, row_step, to + r * row)) inside = false;
       });
     });
-    if (!inside) IndicesOf(context, indices, size, "indices");  // which says what is wrong
+    if (!inside) IndicesOf(context, indices, size, "indices");  // reports the invalid index
   }
 
   int64_t axis_;

@@ -1,4 +1,4 @@
-// Operators that make a tensor out of parameters: Constant, ConstantOfShape, Range.
+// Operators that make a tensor from parameters: Constant, ConstantOfShape, Range.
 #include <algorithm>
 
 #include "epiphyte/kit/shape/arithmetic.hpp"
@@ -10,7 +10,7 @@
 namespace epiphyte::cpu {
 namespace {
 
-// A tensor of the model, kept by the kernel.
+// A tensor from the model, owned by the kernel.
 struct Stored {
   ElementType type = EP_TYPE_FLOAT;
   Dims dims;
@@ -73,7 +73,7 @@ class ConstantKernel : public Kernel {
   }
 
  private:
-  // The dense shape isn't part of the attribute as plugins see it, but of the output's type.
+  // The dense shape comes from the output's type, because plugins do not see it in the attribute.
   void AssignSparse(const ir::Attribute& sparse, const ir::Value& output) {
     if (sparse.tensors.size() != 2 || !output.IsStatic())
       FailOp("a sparse value without values, indices and a known shape found, all three expected");
@@ -170,7 +170,7 @@ class RangeKernel : public Kernel {
     const int64_t count = kit::RangeCount(static_cast<Wide>(start), static_cast<Wide>(limit), static_cast<Wide>(delta));
     T* out = context.Output(0, kTypeOf<T>, Dims{count}).template as<T>();
     if constexpr (std::is_integral_v<T>) {
-      // Some at a time, by additions, which vectors have for every width. Numbers wrap around.
+      // Computes several elements at a time by additions, which SIMD has for every width. Numbers wrap around.
       using U = std::make_unsigned_t<T>;
       constexpr int64_t kTogether = 16;
       U next[kTogether];

@@ -11,7 +11,7 @@
 namespace epiphyte::cpu {
 namespace {
 
-// Indices and depth may be of any number type; fractions are cut off. What no integer can hold is out of every range.
+// Indices and depth may have any numeric type; fractions are dropped. Values beyond all integers are out of any range.
 void ToIntegers(const Tensor& tensor, int64_t count, int64_t* out) {
   DispatchNumbers(tensor.type, "OneHot", [&]<typename T>() {
     const T* from = tensor.as<T>();

@@ -17,7 +17,7 @@ namespace {
 
 using kit::PadMode;
 
-// Shape and pads as the dimensions follow each other in memory.
+// Shape and pads, with dimensions in memory order.
 struct PadShape {
   Dims x, before, after, y;
 };
@@ -43,9 +43,9 @@ void CountPaddedTexts(OpContext& context, PadMode mode, const PadShape& shape, c
 template <typename T>
 void PadElements(OpContext& context, PadMode mode, const PadShape& shape, const T* from, T* to, const T& value) {
   const Dims &x = shape.x, &before = shape.before, &after = shape.after, &dims = shape.y;
-  if (dims.Count() == 0) return;  // however long some of its dimensions are
+  if (dims.Count() == 0) return;  // even when some dimensions are large
   if constexpr (std::is_same_v<T, std::string>) CountPaddedTexts(context, mode, shape, from, value);
-  // Axes behind the last padded one move together with it.
+  // Axes behind the last padded one are moved together with it.
   size_t axes = 1;
   for (size_t i = 0; i < dims.size(); ++i)
     if (before[i] != 0 || after[i] != 0) axes = i + 1;
@@ -54,7 +54,7 @@ void PadElements(OpContext& context, PadMode mode, const PadShape& shape, const 
   for (size_t i = 0; i < last; ++i) maps[i] = kit::PadMap(mode, x[i], before[i], after[i], dims[i]);
   const int64_t run = dims.Count(axes, dims.size()), row = dims[last];
   const Dims strides = kit::RowMajorStrides(x);
-  // The stretch of a row that is a plain copy.
+  // Part of a row that is a plain copy.
   const int64_t lead = std::min(row, std::max<int64_t>(before[last], 0));
   const int64_t first = std::max<int64_t>(0, -before[last]);
   const int64_t body = std::max<int64_t>(0, std::min(row - lead, x[last] - first - std::max<int64_t>(0, -after[last])));
@@ -98,7 +98,7 @@ void PadElements(OpContext& context, PadMode mode, const PadShape& shape, const 
            });
 }
 
-// The order that input and output 0 share: the input's, unless blocks of channels would be cut, or it isn't float.
+// Common order of the input and output 0: the input's, unless it is not float or its blocks of channels would be cut.
 std::optional<AxisOrder> PadOrder(const Tensor& x, const Dims& before, const Dims& after, const Dims& y) {
   if (x.layout == nullptr || x.type != EP_TYPE_FLOAT || x.Count() == 0 || y.Count() == 0) return std::nullopt;
   const std::optional<AxisOrder> order = OrderOf(x);
@@ -106,7 +106,7 @@ std::optional<AxisOrder> PadOrder(const Tensor& x, const Dims& before, const Dim
   return order;
 }
 
-// Input 0, with pads by axis.
+// Pads input 0. Pads are listed by axis.
 template <typename T>
 void Pad(OpContext& context, PadMode mode, const Dims& before, const Dims& after, const T& value) {
   const Tensor& any = context.AnyLayoutInput(0);
@@ -117,7 +117,7 @@ void Pad(OpContext& context, PadMode mode, const Dims& before, const Dims& after
   if (none(before) && none(after)) return context.OutputAlias(0, 0, dims);
   if constexpr (std::is_same_v<T, uint32_t>) {
     if (const std::optional<AxisOrder> order = PadOrder(any, before, after, dims)) {
-      // Pads follow their axes; inside blocks there are none.
+      // Pads follow the order of their axes; there are none inside blocks.
       const auto pads = [&](const Dims& by_axis) {
         Dims moved;
         for (size_t i = 0; i < order->rank; ++i) moved.push_back(by_axis[order->axes[i]]);
@@ -169,7 +169,7 @@ class PadKernel : public Kernel {
   }
 
  private:
-  // The attribute of the old versions in the bits of the element type.
+  // Attribute of the old versions, converted to the bits of the element type.
   template <typename T>
   T AttributeValueAs(ElementType type) const {
     T bits{};
@@ -188,7 +188,7 @@ class PadKernel : public Kernel {
   Dims pads_;
 };
 
-// Crops what is too long and pads what is too short, on both sides alike.
+// Crops long axes and pads short ones, equally on both sides.
 class CenterCropPadKernel : public Kernel {
  public:
   explicit CenterCropPadKernel(const KernelInit& init) : given_(init.node().Has("axes")) {

@@ -1,4 +1,4 @@
-// Operators that give the same elements another shape: Reshape, Flatten, Squeeze, Unsqueeze, Identity.
+// Operators that change only the shape: Reshape, Flatten, Squeeze, Unsqueeze, Identity.
 #include "epiphyte/kit/shape/reshape.hpp"
 #include "plugins/cpu/kernel/move.h"
 
@@ -41,7 +41,7 @@ class FlattenKernel : public Kernel {
   int64_t axis_;
 };
 
-// Squeeze and Unsqueeze: their axes are an attribute up to version 12 and an input since.
+// Squeeze and Unsqueeze: the axes are an attribute up to version 12 and an input since then.
 class AxesKernel : public Kernel {
  public:
   explicit AxesKernel(const KernelInit& init) {
@@ -58,7 +58,7 @@ class AxesKernel : public Kernel {
   }
 
  protected:
-  // The axes as the model has them; *given: whether it has any.
+  // The axes in the model; *given: true when it has any.
   Dims Axes(OpContext& context, bool* given) const {
     *given = given_ || !fixed_;
     return fixed_ ? axes_ : IntegersOf(context.Input(1), "axes");

@@ -1,5 +1,5 @@
-// Scatter, ScatterElements, ScatterND and TensorScatter: a copy of the data with some elements replaced, or combined
-// with an update.
+// Scatter, ScatterElements, ScatterND and TensorScatter: a copy of the data with some elements replaced by, or combined
+// with, updates.
 #include <algorithm>
 
 #include "epiphyte/kit/shape/axes.hpp"
@@ -15,7 +15,7 @@ using Reduction = kit::ScatterReduction;
 
 template <typename T>
 T Combine(Reduction reduction, T a, T b) {
-  // Integers wrap around, which is defined for unsigned ones only.
+  // Integers wrap around, so they are computed as unsigned numbers.
   using C = std::conditional_t<std::is_integral_v<T>, uint64_t, Compute<T>>;
   if constexpr (std::is_integral_v<T>) {
     if (reduction == Reduction::kMaximum) return std::max(a, b);
@@ -36,10 +36,10 @@ void CheckUpdates(const Tensor& data, const Tensor& updates) {
     FailOp("updates of type {} found, {} expected", TypeName(updates.type), TypeName(data.type));
 }
 
-// Output 0 with the data in it.
+// Makes output 0 with a copy of the data.
 template <typename T>
 Tensor& CopyOfData(OpContext& context, const Tensor& data, const Tensor& updates) {
-  // An input that is data and updates at once must not change while it is read.
+  // An input that is both data and updates must not change while it is read.
   if (data.type != EP_TYPE_STRING && data.data != updates.data)
     if (Tensor* same = context.OutputInPlace(0, 0, data.type, data.dims)) return *same;
   Tensor& output = context.Output(0, data.type, data.dims);
@@ -50,8 +50,8 @@ Tensor& CopyOfData(OpContext& context, const Tensor& data, const Tensor& updates
   return output;
 }
 
-// Calls update(to, from, length) for runs of the data, as elements of a type that fits the reduction.
-// `body(data elements, update elements)` walks over all updates.
+// Calls `body(update)`. The body walks over all updates and calls update(to, from, length) for each run, with offsets
+// in the data and in the updates. Elements have a type that suits the reduction.
 template <typename Body>
 void Scatter(OpContext& context, Reduction reduction, const Tensor& data, const Tensor& updates, Body&& body) {
   if (reduction != Reduction::kNone) {
@@ -70,7 +70,7 @@ void Scatter(OpContext& context, Reduction reduction, const Tensor& data, const 
     Tensor& output = CopyOfData<T>(context, data, updates);
     MoveSource<T> source(context, updates);
     if (IsPacked(data.type)) {
-      // The copy is there in packed form; the elements to change it as are made from it.
+      // The copy is packed; it is unpacked, changed and packed again.
       auto* elements = static_cast<uint8_t*>(context.Scratch(static_cast<uint64_t>(data.Count()) + 1));
       UnpackElements(data.type, output.data, data.Count(), elements);
       const auto* from = reinterpret_cast<const uint8_t*>(source.data());
@@ -110,10 +110,11 @@ class ScatterElementsKernel : public Kernel {
     const int64_t step = walk.from[axis];
     walk.from[axis] = 0;
     const int64_t row = indices.dims.back(), row_step = walk.from.back();
-    // What differs in front of the axis is written to different places, so that it can be shared out.
+    // Indices before the axis write to different places, so threads can divide them.
     const int64_t blocks = indices.dims.Count(0, axis);
     const int64_t block_rows = axis == rank - 1 ? 1 : indices.dims.Count(axis, rank - 1);
-    // Few updates, since threads have just made the copy, and each is to change what its own cache holds of it.
+    // Updates in a share: few, because threads have just made the copy, and each should change the part in its own
+    // cache.
     constexpr int64_t kShare = 1024;
     Scatter(context, reduction_, data, updates, [&](const auto& update) {
       if (indices.Count() == 0) return;
@@ -167,7 +168,7 @@ class ScatterNdKernel : public Kernel {
   Reduction reduction_;
 };
 
-// Writes a stretch of a sequence into a cache along one axis, at a position of each batch.
+// Writes a part of a sequence to a cache along one axis, at a position for each batch.
 class TensorScatterKernel : public Kernel {
  public:
   explicit TensorScatterKernel(const KernelInit& init)

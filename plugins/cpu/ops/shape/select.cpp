@@ -1,4 +1,4 @@
-// Operators whose output has as many elements as a condition holds for: NonZero, Compress.
+// Operators with an output size that depends on a condition: NonZero, Compress.
 #include <algorithm>
 
 #include "plugins/cpu/ops/shape/axis_items.h"
@@ -6,7 +6,7 @@
 namespace epiphyte::cpu {
 namespace {
 
-// Bits that make an element differ from zero: all but the sign, where there is a negative zero.
+// Bits that distinguish an element from zero: all but the sign for types with a negative zero.
 uint64_t MagnitudeMask(ElementType type) {
   switch (type) {
     case EP_TYPE_FLOAT: return 0x7FFFFFFFu;
@@ -49,8 +49,9 @@ class NonZeroKernel : public Kernel {
       int64_t found = 0;
       for (int64_t i = 0; i < count; ++i) found += IsNonZero(from[i], mask);
       int64_t* const out = context.Output(0, EP_TYPE_INT64, Dims{rank, found}).template as<int64_t>();
-      if (found == 0 || rank == 0) return;  // a scalar has no axes to tell an index of
-      // Pieces of rows along the last axis: places in one are collected without jumps, which would be guessed wrong.
+      if (found == 0 || rank == 0) return;  // a scalar has no axes to index
+      // Pieces of rows along the last axis. Positions in a piece are collected without branches, which would be
+      // mispredicted.
       constexpr int64_t kPiece = 256;
       const int64_t row = dims.back();
       int64_t places[kPiece];
@@ -91,7 +92,7 @@ class CompressKernel : public Kernel {
       FailOp("a condition of {} elements found for a dimension of {}, at most that many expected", condition.Count(),
              items.count);
     const auto* chosen = condition.as<uint8_t>();
-    // Without jumps, which would be guessed wrong.
+    // Branchless, because branches would be mispredicted.
     std::vector<int64_t> places(static_cast<size_t>(condition.Count()) + 1);
     size_t found = 0;
     for (int64_t i = 0; i < condition.Count(); ++i) {

@@ -1,4 +1,4 @@
-// Slice: attributes up to version 9, inputs since 10.
+// Slice: parameters are attributes up to version 9 and inputs since version 10.
 #include "epiphyte/kit/shape/slice.hpp"
 #include "epiphyte/kit/shape/strides.hpp"
 #include "plugins/cpu/onednn/layout.h"
@@ -49,7 +49,7 @@ class SliceKernel : public Kernel {
     });
   }
 
-  // A slice of what is not row-major stays as it is. False when blocks of channels would be cut.
+  // Slices an input that is not row-major in its own order. Returns false when that would cut blocks of channels.
   static bool TakeOrdered(OpContext& context, const Tensor& x, const Dims& dims,
                           const std::vector<kit::SliceRange>& ranges) {
     std::optional<AxisOrder> order = OrderOf(x);

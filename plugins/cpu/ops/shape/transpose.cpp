@@ -18,7 +18,7 @@ class TransposeKernel : public Kernel {
 
   void Run(OpContext& context) const override {
     const Tensor& any = context.AnyLayoutInput(0);
-    // What lies in memory in another order is read as it lies: channels last to channels last is a plain copy.
+    // An input in another memory order is read in place: channels last to channels last is a plain copy.
     const std::optional<AxisOrder> order = OrderOf(any);
     const bool laid_out = any.layout != nullptr && order && order->block == 1;
     const Tensor& x = laid_out ? any : context.Input(0);
@@ -29,7 +29,7 @@ class TransposeKernel : public Kernel {
 
     const Dims strides = laid_out ? StridesOf(x.dims, *order).axes : kit::RowMajorStrides(x.dims);
     Dims dims(rank, 0), from(rank, 0);
-    bool same_order = true;  // nothing but axes of one element changes place
+    bool same_order = true;  // only axes of one element move
     int64_t last = -1;
     for (size_t i = 0; i < rank; ++i) {
       const auto axis = static_cast<size_t>(perm[i]);

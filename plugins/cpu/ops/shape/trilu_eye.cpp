@@ -1,4 +1,4 @@
-// Trilu and EyeLike: parts and patterns of matrices.
+// Trilu and EyeLike: triangles and diagonals of matrices.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -27,13 +27,13 @@ class TriluKernel : public Kernel {
     const int64_t columns = x.dims.back();
     const int64_t rows = x.dims[x.rank() - 2];
     if (x.Count() == 0) return;
-    k = std::clamp(k, -rows - 1, columns + 1);  // further off makes no difference, and must not overflow
+    k = std::clamp(k, -rows - 1, columns + 1);  // a larger k makes no difference and could overflow
     const auto kept = [&](int64_t line) -> std::pair<int64_t, int64_t> {
-      // Below the split is the lower part; the diagonal itself belongs to both.
+      // The split is the column at which the triangle begins or ends; the diagonal belongs to both triangles.
       const int64_t split = std::clamp<int64_t>(line % rows + k + (upper_ ? 0 : 1), 0, columns);
       return upper_ ? std::pair(split, columns) : std::pair(int64_t{0}, split);
     };
-    if (x.type == EP_TYPE_STRING) {  // what is not kept stays empty
+    if (x.type == EP_TYPE_STRING) {  // the other elements stay empty
       for (int64_t i = 0; i < x.Count() / columns; ++i) {
         const auto [from, to] = kept(i);
         std::copy(x.strings->begin() + i * columns + from, x.strings->begin() + i * columns + to,
@@ -43,7 +43,7 @@ class TriluKernel : public Kernel {
     }
     const auto row_bytes = static_cast<uint64_t>(columns) * bytes;
     const uint64_t matrix_bytes = static_cast<uint64_t>(rows) * row_bytes;
-    // What calls for each row would cost more than, and has its place in a cache.
+    // Matrices up to this size use a mask, which fits in a cache; calls for each row would cost more.
     constexpr uint64_t kSmallMatrix = 16384;
     if (matrix_bytes <= kSmallMatrix && x.Count() / columns >= 4 * rows) {
       auto* const mask = static_cast<uint8_t*>(context.Scratch(matrix_bytes));

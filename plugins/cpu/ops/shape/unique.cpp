@@ -9,7 +9,7 @@
 namespace epiphyte::cpu {
 namespace {
 
-// Order in which NaN is the largest value and equal to itself, as sorting needs.
+// Order for sorting: NaN is the largest value and equal to itself.
 template <typename T>
 int Compare(const T& a, const T& b) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -19,7 +19,7 @@ int Compare(const T& a, const T& b) {
   return a < b ? -1 : static_cast<int>(b < a);
 }
 
-// Calls body(keys) with elements that can be compared; 16-bit floats are widened.
+// Calls body(keys) with comparable elements; 16-bit floats are widened.
 template <typename Body>
 void WithKeys(OpContext& context, const Tensor& x, Body&& body) {
   if (x.type == EP_TYPE_STRING) return body(x.strings->data());
@@ -75,7 +75,7 @@ class UniqueKernel : public Kernel {
     });
     std::vector<int64_t>&first = found.first, &group = found.group, &counts = found.counts;
     if (!sorted_) {
-      // Groups in the order in which they first appear.
+      // Groups in the order of their first appearance.
       std::vector<int64_t> by_appearance(first.size());
       std::iota(by_appearance.begin(), by_appearance.end(), 0);
       std::sort(by_appearance.begin(), by_appearance.end(),
@@ -98,13 +98,13 @@ class UniqueKernel : public Kernel {
   }
 
  private:
-  // Equal items, numbered in sorted order.
+  // Groups of equal items, numbered in sorted order.
   struct Groups {
-    std::vector<int64_t> group;  // of each item
-    std::vector<int64_t> first;  // item with which each group begins
+    std::vector<int64_t> group;  // group of each item
+    std::vector<int64_t> first;  // first item of each group
     std::vector<int64_t> counts;
 
-    // at(i): the item that comes i-th; differs(i): it isn't equal to the one before.
+    // at(i): the i-th item in order; differs(i): true when it differs from the previous one.
     template <typename At, typename Differs>
     void Fill(int64_t count, const At& at, const Differs& differs) {
       group.resize(static_cast<size_t>(count));

@@ -1,4 +1,4 @@
-// Where: one of two tensors, element by element.
+// Where: selects elements of two tensors by a condition.
 #include <algorithm>
 
 #include "epiphyte/kit/shape/broadcast.hpp"
@@ -9,7 +9,7 @@
 namespace epiphyte::cpu {
 namespace {
 
-// Elements are moved, never computed with, so their size is all that matters.
+// Elements are only moved, so only their size matters.
 struct alignas(16) Bytes16 {
   uint64_t halves[2];
 };
@@ -46,7 +46,7 @@ class WhereKernel : public Kernel {
     Run(context, condition, x.dims, y.dims, x.as<T>(), y.as<T>(), result.as<T>(), result.dims);
   }
 
-  // Conditions are read as bytes: those that come from a file may be neither 0 nor 1.
+  // Conditions are read as bytes, because bytes from a file may be neither 0 nor 1.
   template <typename T>
   static void Run(OpContext& context, const Tensor& condition, const Dims& x_dims, const Dims& y_dims, const T* x,
                   const T* y, T* result, const Dims& out) {

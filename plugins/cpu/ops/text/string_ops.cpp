@@ -86,7 +86,7 @@ class StringConcatKernel : public Kernel {
   static int64_t DimOf(const Tensor& x, size_t rank, size_t i) {
     return i + x.rank() < rank ? 1 : x.dims[i + x.rank() - rank];
   }
-  // Strides of x in the broadcast shape; raises the dimensions of that shape to x's.
+  // Strides of x in the broadcast shape; enlarges that shape to include x's dimensions.
   static Dims Steps(const Tensor& x, size_t rank, Dims& shape) {
     const Dims strides = kit::RowMajorStrides(x.dims);
     Dims steps(rank, 0);
@@ -100,7 +100,7 @@ class StringConcatKernel : public Kernel {
   }
 };
 
-// The rules are those of Python's str.split.
+// StringSplit by the rules of Python's str.split.
 class StringSplitKernel : public Kernel {
  public:
   explicit StringSplitKernel(const KernelInit& init)

@@ -8,9 +8,9 @@
 namespace epiphyte::cpu {
 namespace {
 
-// The pool as a tree: one level for each element of an n-gram. Elements are numbers; strings are numbered first.
+// The pool as a tree with a level for each element of an n-gram. Elements are numbers; strings are numbered first.
 struct Gram {
-  int64_t id = -1;  // place in ngram_indexes, if an n-gram ends here
+  int64_t id = -1;  // index in ngram_indexes, if an n-gram ends here
   std::map<int64_t, Gram> next;
 };
 
@@ -65,8 +65,7 @@ class TfIdfVectorizerKernel : public Kernel {
   }
 
  private:
-  static constexpr int64_t kLongestGram =
-      1024;  // levels of the tree, which is walked down by recursion when it is freed
+  static constexpr int64_t kLongestGram = 1024;  // maximum number of tree levels; destruction of the tree is recursive
 
   void Build(const ir::Node& node) {
     std::vector<int64_t> pool = node.Ints("pool_int64s");
@@ -123,7 +122,7 @@ class TfIdfVectorizerKernel : public Kernel {
           if (length >= shortest && gram->id >= 0) ++counts[static_cast<size_t>(gram->id)];
         }
       }
-      // Gaps make no difference to n-grams of one element; they count once.
+      // Gaps make no difference for single elements, so they count once.
       if (shortest == 1 && ++shortest > most_) break;
     }
   }

@@ -1,8 +1,8 @@
-/* nsdk.h: what the SDK of an NPU offers to the NPU plugin. C11; nothing of ONNX, of protobuf or of C++.
+/* nsdk.h: the interface that the SDK of an NPU offers to the NPU plugin. It is C11, without ONNX, protobuf or C++.
  *
- * An SDK is a shared library with one exported symbol, nsdk_get_api [N108], which fills a table of at most 25
- * functions. With it the plugin asks which operators the NPU has, compiles graphs to a blob, looks into blobs, loads
- * and runs them. The blob's format is the SDK's own; the plugin stores it and gives it back, byte for byte.
+ * An SDK is a shared library with one exported symbol, nsdk_get_api, which fills a table of at most 25 functions.
+ * [N108] With the table the plugin queries which operators the NPU has, compiles graphs to a blob, inspects blobs,
+ * loads and runs them. The blob's format is the SDK's own; the plugin stores the blob and returns it byte for byte.
  *
  *   NsdkApi api = {.struct_size = sizeof(api)};
  *   if (nsdk_get_api(NSDK_VERSION, &api) != NSDK_OK) ...
@@ -17,8 +17,8 @@
  *   api.exec_bind(execution, NSDK_INPUT, 0, &binding, &reason);     // each input and each output
  *   api.run(execution, NULL, &reason);
  *
- * How it is shipped. A manifest of its own over the library of the NPU plugin makes of an SDK a provider with a name
- * and a source of its own, beside those of other vendors; `version` is the plugin's:
+ * Shipping. A separate manifest over the library of the NPU plugin makes an SDK a provider with its own name and
+ * source, beside those of other vendors. `version` is the plugin's version:
  *
  *   manifest_version: 1
  *   name: acme
@@ -31,32 +31,35 @@
  *   priority: 300
  *   parameters: { source: AcmeNPU, sdk: /opt/acme/libacme_nsdk.so }
  *
- * `nsdk_conformance LIBRARY` checks each rule below, by its number in brackets, on a vendor's library.
+ * `nsdk_conformance LIBRARY` checks each rule below on a vendor's library. A rule's number follows the rule in
+ * brackets.
  *
- * Growth. Every struct that crosses the interface begins with struct_size, which whoever makes the struct sets to the
- * size he knows. [N113] A reader takes what lies beyond it as zero, [N101] a writer writes nothing beyond it. [N114]
- * The elements of an array of structs are as far apart as the first one's struct_size says. Structs and the table grow
- * at the end; nothing is ever removed or changes its meaning.
+ * Growth. Every struct that crosses the interface begins with struct_size. The side that makes the struct sets it to
+ * the size that it knows. A reader takes fields beyond struct_size as zero. [N113] A writer writes nothing beyond
+ * it. [N101] The elements of an array of structs are as far apart as the first one's struct_size says. [N114]
+ * Structs and the table grow at the end; nothing is ever removed or changes its meaning.
  *
- * Optional functions. What a capability bit announces may be null without it: NSDK_CAN_COMPILE (query_op, compile,
- * compiled_destroy, write_blob), NSDK_CAN_GROUP (group_create, group_destroy), NSDK_CAN_BIND_MEMORY (mem_create,
- * mem_destroy), NSDK_CAN_RUN_ASYNC (run_async, wait), NSDK_CAN_COUNT (get_counters). [N102] All others are never null,
- * those whose bit is set neither.
+ * Optional functions. A function that belongs to a capability bit may be null if the bit is not set:
+ * NSDK_CAN_COMPILE (query_op, compile, compiled_destroy, write_blob), NSDK_CAN_GROUP (group_create, group_destroy),
+ * NSDK_CAN_BIND_MEMORY (mem_create, mem_destroy), NSDK_CAN_RUN_ASYNC (run_async, wait), NSDK_CAN_COUNT
+ * (get_counters). All other functions are never null, and neither are functions with their bit set. [N102]
  *
- * Errors. [N103] What fails returns a status other than NSDK_OK, leaves its out parameter null or zero, and fills the
- * reason, when there is one, with one line: what was found, what was expected. [N109] No function ends the process,
- * prints, or throws. [N117] A reason may be null everywhere, and so may what is said to be below.
+ * Errors. A function that fails returns a status other than NSDK_OK and leaves its out parameter null or zero. It
+ * fills the reason, if there is one, with one line: found value, expected value. [N103] No function ends the
+ * process, prints, or throws. [N109] A reason may be null everywhere, and so may every parameter that is documented
+ * so below. [N117]
  *
- * Threads. [N104] Every function may be called from many threads at once, in one context and [N128] in several; but not
- * two of one execution ([N175] NSDK_BUSY, at once), and none while what it is called with is being destroyed.
+ * Threads. Every function may be called from many threads at once, in one context. [N104] The same holds for several
+ * contexts. [N128] Two calls must not use one execution at once; the second one returns NSDK_BUSY immediately.
+ * [N175] No function may be called while one of its arguments is being destroyed.
  *
- * Lifetime. [N105] What the caller passes is read during the call only and never written, but for what this header says
- * to be kept: a blob in load, bound memory, callbacks. [N116] Objects are destroyed in any order that leaves no child
- * without its parent: contexts last, a program after its executions; nothing is left behind. [N115] Destroying null
- * does nothing.
+ * Lifetime. The caller's data is only read, and only during the call. The exception is data that this header says is
+ * kept: a blob in load, bound memory, callbacks. [N105] Objects may be destroyed in any order that leaves no child
+ * without its parent: contexts last, a program after its executions. Nothing is left behind. [N116] Destroying null
+ * does nothing. [N115]
  *
- * Trust. [N106] A blob is hostile: whatever its bytes are, blob_info, check_blob and load return, and read nothing
- * beyond its size [N160]. Graphs come from a program that checked them, but may ask for what the NPU doesn't have. */
+ * Trust. A blob is hostile: whatever its bytes are, blob_info, check_blob and load return. [N106] They read nothing
+ * beyond its size. [N160] Graphs come from a program that checked them, but may ask for features that the NPU lacks. */
 #ifndef EPIPHYTE_NSDK_H_
 #define EPIPHYTE_NSDK_H_
 
@@ -69,15 +72,16 @@ extern "C" {
 
 #define NSDK_VERSION_MAJOR 1u
 #define NSDK_VERSION_MINOR 0u
-/* Major in the upper 16 bits: [N107] an SDK serves callers of its own major version, whatever their minor one is. */
+/* Major version in the upper 16 bits. An SDK serves callers of its own major version, whatever their minor version
+ * is. [N107] */
 #define NSDK_VERSION 0x00010000u
 
 typedef int32_t NsdkStatus;
 enum {
   NSDK_OK = 0,
   NSDK_INVALID_ARGUMENT = 1, /* the caller broke a rule of this header */
-  NSDK_UNSUPPORTED = 2,      /* the NPU doesn't have that; another provider may */
-  NSDK_CORRUPT = 3,          /* a blob that is none, or was damaged */
+  NSDK_UNSUPPORTED = 2,      /* the NPU lacks the feature; another provider may have it */
+  NSDK_CORRUPT = 3,          /* the bytes are no blob, or were damaged */
   NSDK_INCOMPATIBLE = 4,     /* a blob of another SDK, version or architecture; a caller of another major version */
   NSDK_OUT_OF_MEMORY = 5,
   NSDK_CANCELLED = 6,
@@ -87,7 +91,7 @@ enum {
   NSDK_INTERNAL = 10
 };
 
-/* Where a function says why. [N118] text is always ended by a zero, within struct_size. */
+/* Receives the reason of a failure. text always ends with a zero within struct_size. [N118] */
 typedef struct NsdkReason {
   uint32_t struct_size;
   char text[508];
@@ -106,31 +110,32 @@ enum NsdkType {
   NSDK_FLOAT32 = 6
 };
 
-/* A tensor: real = (stored - zero_point) * scale. Elements lie row by row, little endian, without gaps. scale_count is
- * 0 (not quantised), 1, or dims[axis]; scales are finite and positive, zero points are in the type's range. A bias is
- * INT32, its scale for each channel the input's times the weights', its zero point 0. */
+/* A tensor: real = (stored - zero_point) * scale. Elements are row-major, little endian, without gaps. scale_count
+ * is 0 (not quantised), 1, or dims[axis]. Scales are finite and positive; zero points are in the type's range. A
+ * bias is INT32 with zero point 0. Its scale for each channel is the input's scale times the weights'. */
 typedef struct NsdkTensor {
   uint32_t struct_size;
   uint32_t type;
   const char* name; /* unique among inputs and outputs; may be null elsewhere */
   uint32_t rank;    /* 0 to 8 */
   uint32_t scale_count;
-  const int64_t* dims; /* rank of them, each at least 1 */
+  const int64_t* dims; /* rank elements, each at least 1 */
   const float* scales;
-  const int32_t* zero_points; /* scale_count of them; null: all are 0 */
+  const int32_t* zero_points; /* scale_count elements; null: all are 0 */
   uint32_t axis;
   uint32_t reserved;
-  const void* data; /* of a constant; null for all others */
+  const void* data; /* constants only; null for all others */
   uint64_t data_size;
 } NsdkTensor;
 
-/* Operators, with their inputs ("?" may be NSDK_NONE) and parameters. Dimensions are in ONNX's order: batch, channels,
- * then one or two of space. Results are computed as if on real numbers and quantised to the output's scale, at most one
- * step off (each operator of a graph from what it was given [N224]); elements that are only moved or chosen, between
- * tensors of one type, scale and zero point, stay what they are. [N222] Then every operator keeps its result within
- * NSDK_LOW and NSDK_HIGH, in quantised numbers, where these are given (that is how Relu and Clip are fused). [N223]
- * Weights may have a scale for each output channel. The rule of a kind is 200 and its number: [N201 N202 N203 N204 N205
- * N206 N207 N208 N209 N210 N211 N212 N213 N214 N215 N216 N217 N218 N219 N220 N221]. */
+/* Operators, with their inputs ("?" may be NSDK_NONE) and parameters. Dimensions are in ONNX's order: batch,
+ * channels, then one or two spatial dimensions. Results are computed as if on real numbers and quantised to the
+ * output's scale, at most one step off. This holds for each operator of a graph, from the inputs that it was given.
+ * [N224] Elements that are only moved or selected keep their stored value between tensors of one type, scale and
+ * zero point. Every operator then clamps its result to NSDK_LOW and NSDK_HIGH, in quantised numbers, if these are
+ * given. This is how Relu and Clip are fused. [N222] Weights may have a scale for each output channel. [N223] The
+ * rule of a kind is 200 plus its number. [N201 N202 N203 N204 N205 N206 N207 N208 N209 N210 N211 N212 N213 N214 N215
+ * N216 N217 N218 N219 N220 N221] */
 enum NsdkOpKind {
   NSDK_CONV = 1,           /* x, w [out, in / groups, ...], bias? ; STRIDES, PADS, DILATIONS, GROUPS */
   NSDK_CONV_TRANSPOSE = 2, /* x, w [in, out / groups, ...], bias? ; the same, and OUTPUT_PADS */
@@ -158,7 +163,7 @@ enum NsdkOpKind {
 
 enum NsdkParamKey {
   NSDK_STRIDES = 1,
-  NSDK_PADS = 2, /* of windows: all begins of space, then all ends */
+  NSDK_PADS = 2, /* of windows: all spatial begins, then all ends */
   NSDK_DILATIONS = 3,
   NSDK_GROUPS = 4,
   NSDK_OUTPUT_PADS = 5,
@@ -181,8 +186,8 @@ enum NsdkParamKey {
   NSDK_HIGH = 22
 };
 
-/* One parameter. Axes count from the front. What is left out: strides, dilations, groups and steps are 1, all else is
- * 0. [N135 N136] An SDK declines an operator of a kind, or with a key, that it doesn't know. */
+/* One parameter. Axes count from the front. Omitted strides, dilations, groups and steps are 1; all other omitted
+ * parameters are 0. An SDK declines an operator with a kind, or with a key, that it doesn't know. [N135 N136] */
 typedef struct NsdkParam {
   uint32_t struct_size;
   uint32_t key;
@@ -207,11 +212,11 @@ typedef struct NsdkOp {
   const NsdkParam* params;
 } NsdkOp;
 
-/* Operators stand in an order in which they can run; each tensor is written at most once. */
+/* Operators are in an execution order; each tensor is written at most once. */
 typedef struct NsdkGraph {
   uint32_t struct_size;
   uint32_t tensor_count;
-  const char* name; /* unique in a blob [N148]: 1 to 1,023 bytes */
+  const char* name; /* unique in a blob, 1 to 1,023 bytes [N148] */
   const NsdkTensor* tensors;
   const NsdkOp* ops;
   uint32_t op_count;
@@ -222,7 +227,7 @@ typedef struct NsdkGraph {
   uint32_t reserved;
 } NsdkGraph;
 
-/* --- What the SDK is, and what it can compile for ------------------------------------------------------------------
+/* --- The SDK, its devices and its targets --------------------------------------------------------------------------
  */
 
 enum NsdkCapability {
@@ -233,48 +238,51 @@ enum NsdkCapability {
   NSDK_CAN_COUNT = 16
 };
 
-/* Texts are good as long as the library is open. [N110] The same at every call. */
+/* Texts are valid as long as the library is open. Every call gives the same values. [N110] */
 typedef struct NsdkVersionInfo {
   uint32_t struct_size;
-  uint32_t nsdk_version; /* of this header */
+  uint32_t nsdk_version; /* version of this header */
   uint64_t capabilities; /* NsdkCapability */
   const char* vendor;
-  const char* name;     /* of the product */
-  const char* version;  /* of the SDK: "major.minor.patch" */
+  const char* name;     /* product name */
+  const char* version;  /* version of the SDK: "major.minor.patch" */
   const char* build_id; /* may be "" */
   uint32_t blob_version_written;
-  uint32_t blob_version_min; /* that can be loaded; [N123] at most blob_version_written */
+  uint32_t blob_version_min; /* oldest that can be loaded; at most blob_version_written [N123] */
   uint32_t blob_version_max;
   uint32_t reserved;
 } NsdkVersionInfo;
 
 enum NsdkDeviceFlag {
-  NSDK_DEVICE_SOFTWARE = 1 /* the host's processor stands in for it: nobody takes it who doesn't ask for it */
+  NSDK_DEVICE_SOFTWARE = 1 /* the host's processor emulates the device; it is used only on request */
 };
 
-/* [N111] Devices that are here now; none is no error. [N124] Each has an id of its own, and texts as above. */
+/* A device that is present now; having no device is no error. [N111] Each device has its own id, and its texts are
+ * valid as long as the library is open. [N124] */
 typedef struct NsdkDevice {
   uint32_t struct_size;
   uint32_t id;
   const char* name;
-  const char* architecture; /* [N129] blobs are for an architecture: that of a context without options; they name it */
-  uint64_t memory_size;     /* 0: that of the host */
-  uint32_t flags;           /* NsdkDeviceFlag */
+  /* The architecture of a context without options. A blob is for one architecture and names it. [N129] */
+  const char* architecture;
+  uint64_t memory_size; /* 0: the host's memory */
+  uint32_t flags;       /* NsdkDeviceFlag */
   uint32_t reserved;
 } NsdkDevice;
 
-/* [N127] What a context compiles for and runs on. */
+/* Properties of the device that a context compiles for and runs on. [N127] */
 typedef struct NsdkTarget {
   uint32_t struct_size;
   uint32_t macs_per_cycle;
-  const char* architecture; /* good as long as the context */
+  const char* architecture; /* valid as long as the context */
   uint64_t scratchpad_size; /* bytes on the chip */
   uint64_t types;           /* 1 << NsdkType */
-  uint64_t ops;             /* 1 << NsdkOpKind: may be, query_op knows; [N146] no others are */
+  /* 1 << NsdkOpKind: possible kinds, subject to query_op; all others are unsupported [N146] */
+  uint64_t ops;
   uint32_t max_rank;
-  uint32_t memory_alignment; /* of bound memory, a power of two; 1: any */
+  uint32_t memory_alignment; /* alignment of bound memory, a power of two; 1: any */
   int64_t max_dimension;
-  double clock_hz; /* 0: not known */
+  double clock_hz; /* 0: unknown */
 } NsdkTarget;
 
 typedef struct NsdkOption {
@@ -288,10 +296,11 @@ enum NsdkLogLevel { NSDK_LOG_ERROR = 1, NSDK_LOG_WARNING = 2, NSDK_LOG_INFO = 3,
 
 #define NSDK_WITHOUT_DEVICE 0xFFFFFFFFu
 
-/* A context for a device, by its id ([N126] NSDK_NO_DEVICE when it isn't there), or for none, [N147] to compile and to
- * look into blobs. Options are the SDK's own, as text; [N112] one that it doesn't know, or [N125] whose value it can't
- * use, is an error (NSDK_INVALID_ARGUMENT) that names it and says what there is.
- * log may be null; it is called from any thread until the context is destroyed. */
+/* A context is for a device, by its id, or for none, to compile and to inspect blobs. [N147] NSDK_NO_DEVICE means
+ * that there is no device with this id. [N126] Options are the SDK's own, as text. An option that the SDK doesn't
+ * know is an error (NSDK_INVALID_ARGUMENT) that names the option and the valid ones. [N112] A value that the SDK
+ * can't use is the same error, with the valid values. [N125] log may be null; it is called from any thread until the
+ * context is destroyed. */
 typedef struct NsdkContextOptions {
   uint32_t struct_size;
   uint32_t device;
@@ -309,9 +318,10 @@ typedef struct NsdkContext NsdkContext;
 
 typedef struct NsdkCompiled NsdkCompiled;
 
-/* What takes long calls it often (at least each 100 ms of its work), [N134 N183] on the thread that it was called on,
- * with a part done, 0 to 1, that never falls. [N120 N182] Not 0 from it: stop, and return NSDK_CANCELLED within a
- * second; what was being run can be run again. progress may be null. */
+/* Progress of a function that takes long. The function calls progress often (at least each 100 ms of its work), on
+ * the thread that called the function. done is the finished part, 0 to 1, and never falls. [N134 N183] If progress
+ * doesn't return 0, the function stops and returns NSDK_CANCELLED within a second. An execution that was cancelled
+ * can be run again. [N120 N182] progress may be null. */
 typedef struct NsdkTask {
   uint32_t struct_size;
   uint32_t reserved;
@@ -319,8 +329,8 @@ typedef struct NsdkTask {
   void* user;
 } NsdkTask;
 
-/* [N143] Takes a blob piece by piece, from its first byte to its last. total is the same at every call. [N144] Not 0
- * from write: stop, and return NSDK_CANCELLED. */
+/* Receives a blob in consecutive pieces, from its first byte to its last. total is the same at every call. [N143] If
+ * write doesn't return 0, the function stops and returns NSDK_CANCELLED. [N144] */
 typedef struct NsdkSink {
   uint32_t struct_size;
   uint32_t reserved;
@@ -331,14 +341,18 @@ typedef struct NsdkSink {
 /* --- Blobs
  * ----------------------------------------------------------------------------------------------------------*/
 
-/* [N154] What is said of a blob holds for every bit of it: one in which something was changed isn't taken, unless it
- * computes the same. [N153] A truncated blob, [N152] none at all, [N155] one of a later format version, [N157] one
- * whose head is in another byte order, [N158] what another program wrote, and [N159] sizes, counts and offsets that lie
- * are found by check_blob and by load. */
+/* A verdict holds for every bit of a blob: a blob that was changed is rejected, unless it computes the same. [N154]
+ * check_blob and load find:
+ * - bytes that are no blob at all [N152],
+ * - a truncated blob [N153],
+ * - a blob of a later format version [N155],
+ * - a blob with a head in another byte order [N157],
+ * - the output of another program [N158],
+ * - false sizes, counts and offsets [N159]. */
 enum NsdkVerdict {
-  NSDK_OPTIMAL = 1,          /* [N150] runs here as well as one compiled now */
-  NSDK_PREFER_RECOMPILE = 2, /* runs here, but would be better compiled again */
-  NSDK_MUST_RECOMPILE = 3,   /* whole, but not for here: another architecture [N156], version or SDK */
+  NSDK_OPTIMAL = 1,          /* runs here as well as a blob compiled now [N150] */
+  NSDK_PREFER_RECOMPILE = 2, /* runs here, but would run better after recompilation */
+  NSDK_MUST_RECOMPILE = 3,   /* intact, but for another SDK, version or architecture [N156] */
   NSDK_NOT_A_BLOB = 4        /* damaged, or something else */
 };
 
@@ -351,7 +365,7 @@ typedef struct NsdkIo {
   float scale; /* 0: not quantised */
   int32_t zero_point;
   uint32_t reserved;
-  uint64_t size; /* bytes to bind: elements row by row */
+  uint64_t size; /* bytes to bind, row-major */
 } NsdkIo;
 
 typedef struct NsdkBlobGraph {
@@ -362,17 +376,18 @@ typedef struct NsdkBlobGraph {
   const NsdkIo* outputs;
   uint32_t output_count;
   uint32_t reserved;
-  uint64_t scratch_size; /* memory beside the blob that a run needs, which a scratch group shares */
+  uint64_t scratch_size; /* memory that a run needs beside the blob; a scratch group shares it */
   uint64_t weights_size;
 } NsdkBlobGraph;
 
-/* [N149] Read from the blob alone: no device, no context. [N130] The same as what compile was given. */
+/* Description of a blob, read from the blob alone, without device and context. [N149] It says what compile was given.
+ * [N130] */
 typedef struct NsdkBlobInfo {
   uint32_t struct_size;
   uint32_t blob_version;
   const char* sdk_version;
   const char* architecture;
-  uint64_t size; /* of the blob; [N151] bytes behind it are no part of it */
+  uint64_t size; /* size of the blob; bytes after it are not part of it [N151] */
   uint64_t weights_size;
   const NsdkBlobGraph* graphs;
   uint32_t graph_count;
@@ -383,17 +398,18 @@ typedef struct NsdkBlobInfo {
  */
 
 typedef struct NsdkProgram NsdkProgram;     /* a loaded blob */
-typedef struct NsdkGroup NsdkGroup;         /* programs that share */
+typedef struct NsdkGroup NsdkGroup;         /* programs that share memory */
 typedef struct NsdkMemory NsdkMemory;       /* memory that the device reads and writes in place */
 typedef struct NsdkExecution NsdkExecution; /* one graph of a program, with inputs and outputs bound */
 
 enum NsdkGroupKind {
-  NSDK_SHARE_SCRATCH = 1, /* [N170] one scratch memory, as large as the largest; [N171] runs come one after the other */
-  NSDK_SHARE_WEIGHTS = 2  /* [N172] weights with equal bytes are in the device once */
+  NSDK_SHARE_SCRATCH = 1, /* one scratch memory, as large as the largest [N170]; runs don't overlap [N171] */
+  NSDK_SHARE_WEIGHTS = 2  /* weights with equal bytes are in the device once [N172] */
 };
 
 enum NsdkLoadFlag {
-  NSDK_BLOB_STAYS = 1 /* [N164] the caller keeps the blob where it is, unchanged, until unload; [N163] else a copy is */
+  /* the caller keeps the blob in place, unchanged, until unload [N164]; without this flag load copies it [N163] */
+  NSDK_BLOB_STAYS = 1
 };
 
 typedef struct NsdkLoadOptions {
@@ -401,16 +417,17 @@ typedef struct NsdkLoadOptions {
   uint32_t flags;
   NsdkGroup* scratch; /* null: none */
   NsdkGroup* weights;
-  /* 0: as others. Where runs wait for each other (a group's scratch memory, a device that is busy), those of programs
-   * with more come first. [N196] Any number is taken; an SDK that doesn't order runs itself passes it over. */
+  /* Priority; 0 is normal. When runs wait for each other (for a group's scratch memory or a busy device), those of
+   * programs with a higher priority come first. Any number is accepted; an SDK that doesn't order runs itself
+   * ignores it. [N196] */
   int32_t priority;
   uint32_t reserved;
 } NsdkLoadOptions;
 
 enum NsdkMemoryKind {
-  NSDK_ALLOCATE = 1,    /* [N184] new memory; address is set */
-  NSDK_IMPORT_HOST = 2, /* [N185] the caller's, at address, until mem_destroy */
-  NSDK_IMPORT_FD = 3    /* [N186] size bytes at offset of a file descriptor that can be mapped; it isn't kept */
+  NSDK_ALLOCATE = 1,    /* new memory; address is set [N184] */
+  NSDK_IMPORT_HOST = 2, /* the caller's memory at address, until mem_destroy [N185] */
+  NSDK_IMPORT_FD = 3    /* size bytes at offset of a mappable file descriptor, which isn't kept [N186] */
 };
 
 typedef struct NsdkMemoryOptions {
@@ -423,21 +440,21 @@ typedef struct NsdkMemoryOptions {
   uint32_t reserved;
 } NsdkMemoryOptions;
 
-/* Where an input or an output is: in a memory, at a multiple of the target's memory_alignment, or [N178] at a host
- * address of any alignment. It stays until it is [N181] bound anew or the execution is destroyed. */
+/* Place of an input or an output: in a memory, at a multiple of the target's memory_alignment, or at a host address
+ * of any alignment. [N178] It stays bound until the execution is destroyed or another place is bound. [N181] */
 typedef struct NsdkBinding {
   uint32_t struct_size;
   uint32_t reserved;
-  NsdkMemory* memory; /* null: host_address */
+  NsdkMemory* memory; /* null: host_address is used */
   uint64_t offset;
-  void* host_address; /* of an input: only read [N177]; of an output: written whole [N176] */
-  uint64_t size;      /* at least the NsdkIo's */
+  void* host_address; /* an input is only read [N177]; an output is written completely [N176] */
+  uint64_t size;      /* at least the size of the NsdkIo */
 } NsdkBinding;
 
 enum NsdkDirection { NSDK_INPUT = 0, NSDK_OUTPUT = 1 };
 
-/* Of the last finished run. [N140] Cycles are a function of blob and device alone. [N195] Active and idle ones are the
- * total. What isn't known is 0. */
+/* Counters of the last finished run. Cycles are a function of blob and device alone. [N140] Active and idle cycles
+ * add up to the total. [N195] An unknown counter is 0. */
 typedef struct NsdkCounters {
   uint32_t struct_size;
   uint32_t reserved;
@@ -462,78 +479,83 @@ typedef struct NsdkApi {
   uint32_t reserved;
 
   /* 1 */ NsdkStatus (*get_version_info)(NsdkVersionInfo* info);
-  /* 2: fills at most *count devices and sets *count to how many there are; devices may be null when *count is 0. Each
-   * device's struct_size is set by the caller. */
+  /* 2: fills at most *count devices and sets *count to the number of devices. devices may be null if *count is 0.
+   * The caller sets each device's struct_size. */
   NsdkStatus (*list_devices)(uint32_t* count, NsdkDevice* devices);
 
   /* 3 */ NsdkStatus (*context_create)(const NsdkContextOptions* options, NsdkContext** context, NsdkReason* reason);
   /* 4 */ void (*context_destroy)(NsdkContext* context);
   /* 5 */ NsdkStatus (*get_target)(NsdkContext* context, NsdkTarget* target);
 
-  /* 6: can this operator of the graph be compiled? Cheap: builds nothing. [N138] The same answer each time. [N137] All
-   * constants may come without data (only with data_size), a LOOKUP's table, too. NSDK_UNSUPPORTED with a reason.
-   * [N121] What it accepts, compile accepts, as far as a single operator can say. */
+  /* 6: returns NSDK_OK if this operator of the graph can be compiled, otherwise NSDK_UNSUPPORTED with a reason. It
+   * is cheap and builds nothing. The answer is the same each time. [N138] All constants may come without data, only
+   * with data_size; a LOOKUP's table, too. [N137] compile accepts every operator that query_op accepts, as far as a
+   * single operator can tell. [N121] */
   NsdkStatus (*query_op)(NsdkContext* context, const NsdkGraph* graph, uint32_t op, NsdkReason* reason);
-  /* 7: task may be null. NSDK_UNSUPPORTED: the whole of it can't be compiled after all. */
+  /* 7: task may be null. NSDK_UNSUPPORTED: the graph as a whole can't be compiled after all. */
   NsdkStatus (*compile)(NsdkContext* context, const NsdkGraph* graph, const NsdkTask* task, NsdkCompiled** compiled,
                         NsdkReason* reason);
   /* 8 */ void (*compiled_destroy)(NsdkCompiled* compiled);
-  /* 9: [N122] one blob of all of them, in this order, [N141] with equal weights stored once. [N142] Equal graphs and
-   * options give equal bytes. [N145] They may be of several contexts with one target. */
+  /* 9: writes one blob of all graphs, in this order. [N122] Equal weights are stored once. [N141] Equal graphs and
+   * options give equal bytes. [N142] The graphs may be of several contexts with one target. [N145] */
   NsdkStatus (*write_blob)(NsdkContext* context, NsdkCompiled* const* compiled, uint32_t count, const NsdkSink* sink,
                            NsdkReason* reason);
 
-  /* 10: without context and device. NSDK_CORRUPT, NSDK_INCOMPATIBLE. Released by 11, before the blob goes away. Cheap:
-   * needn't look at what it doesn't tell of, so it may describe a blob whose weights or commands were damaged. */
+  /* 10: needs no context and no device. Fails with NSDK_CORRUPT or NSDK_INCOMPATIBLE. The info must be released by
+   * 11 before the blob goes away. The call is cheap: it needn't read parts that it doesn't describe, so it may
+   * describe a blob with damaged weights or commands. */
   NsdkStatus (*blob_info)(const void* blob, uint64_t size, const NsdkBlobInfo** info, NsdkReason* reason);
   /* 11 */ void (*blob_info_release)(const NsdkBlobInfo* info);
-  /* 12: what load would say to it, and why when it isn't NSDK_OPTIMAL; [N162] needs no device, and reads every byte. */
+  /* 12: predicts the result of load, with a reason unless it is NSDK_OPTIMAL. It needs no device, and reads every
+   * byte. [N162] */
   NsdkStatus (*check_blob)(NsdkContext* context, const void* blob, uint64_t size, uint32_t* verdict,
                            NsdkReason* reason);
 
   /* 13 */ NsdkStatus (*group_create)(NsdkContext* context, uint32_t kind, NsdkGroup** group, NsdkReason* reason);
-  /* 14: [N173] programs that are in it keep what they share */
+  /* 14: programs in the group keep the memory that they share [N173] */
   void (*group_destroy)(NsdkGroup* group);
 
-  /* 15: options may be null: the blob is copied. [N131] Succeeds exactly where check_blob says NSDK_OPTIMAL or
-   * NSDK_PREFER_RECOMPILE; else [N161] NSDK_INCOMPATIBLE for NSDK_MUST_RECOMPILE, NSDK_CORRUPT for NSDK_NOT_A_BLOB;
-   * [N168] NSDK_NO_DEVICE in a context for none. [N165] The blob may be at any address, [N167] and may be loaded many
-   * times; [N169] what it computes is the same bits each time. */
+  /* 15: options may be null; the blob is then copied. load succeeds exactly if check_blob says NSDK_OPTIMAL or
+   * NSDK_PREFER_RECOMPILE. [N131] Otherwise it returns NSDK_INCOMPATIBLE for NSDK_MUST_RECOMPILE, and NSDK_CORRUPT
+   * for NSDK_NOT_A_BLOB. [N161] In a context for no device it returns NSDK_NO_DEVICE. [N168] The blob may be at any
+   * address. [N165] It may be loaded many times. [N167] It computes the same bits each time. [N169] */
   NsdkStatus (*load)(NsdkContext* context, const void* blob, uint64_t size, const NsdkLoadOptions* options,
                      NsdkProgram** program, NsdkReason* reason);
   /* 16 */ void (*unload)(NsdkProgram* program);
 
-  /* 17: [N187] NSDK_INVALID_ARGUMENT for what can't be memory: no size, no address, a file that is too short */
+  /* 17: NSDK_INVALID_ARGUMENT for impossible memory: no size, no address, a file that is too short [N187] */
   NsdkStatus (*mem_create)(NsdkContext* context, NsdkMemoryOptions* options, NsdkMemory** memory, NsdkReason* reason);
   /* 18 */ void (*mem_destroy)(NsdkMemory* memory);
 
-  /* 19: graph is an index into the blob's graphs [N166], [N174] or NSDK_INVALID_ARGUMENT. [N180] Executions of one
-   * program may run at once. */
+  /* 19: graph is an index into the blob's graphs. [N166] Any other index gives NSDK_INVALID_ARGUMENT. [N174]
+   * Executions of one program may run at once. [N180] */
   NsdkStatus (*exec_create)(NsdkProgram* program, uint32_t graph, NsdkExecution** execution, NsdkReason* reason);
-  /* 20: [N132] too small, [N189] misaligned or [N188] beyond the memory: NSDK_INVALID_ARGUMENT, and what was bound
-   * stays bound. */
+  /* 20: NSDK_INVALID_ARGUMENT for a binding that is too small [N132], misaligned [N189] or beyond the memory [N188].
+   * The previous binding then stays. */
   NsdkStatus (*exec_bind)(NsdkExecution* execution, uint32_t direction, uint32_t index, const NsdkBinding* binding,
                           NsdkReason* reason);
-  /* 21: [N192] waits for a run that was started */
+  /* 21: waits for a run that was started [N192] */
   void (*exec_destroy)(NsdkExecution* execution);
 
-  /* 22: until the outputs are written; [N179] the same inputs give the same bits. [N133] Something isn't bound:
-   * NSDK_INVALID_ARGUMENT. Another run of this execution is under way: NSDK_BUSY. task may be null. */
+  /* 22: returns when the outputs are written. The same inputs give the same bits. [N179] NSDK_INVALID_ARGUMENT: an
+   * input or an output isn't bound. [N133] NSDK_BUSY: another run of this execution is under way. task may be null. */
   NsdkStatus (*run)(NsdkExecution* execution, const NsdkTask* task, NsdkReason* reason);
-  /* 23: returns at once; [N193] until it is over, run is NSDK_BUSY. [N190] done, [N194] unless null, is called once, on
-   * any thread, after which wait returns at once; it calls no function of the table. */
+  /* 23: returns at once; run is NSDK_BUSY until the run is over. [N193] done is called once, on any thread;
+   * afterwards wait returns at once. [N190] done may be null. [N194] It must not call functions of the table. */
   NsdkStatus (*run_async)(NsdkExecution* execution, void (*done)(void* user, NsdkStatus status), void* user,
                           NsdkReason* reason);
-  /* 24: until the run that was started is over; its status. [N191] NSDK_INVALID_ARGUMENT where none was. */
+  /* 24: waits until the run that was started is over, and returns its status. NSDK_INVALID_ARGUMENT: no run was
+   * started. [N191] */
   NsdkStatus (*wait)(NsdkExecution* execution, NsdkReason* reason);
   /* 25 */ NsdkStatus (*get_counters)(NsdkExecution* execution, NsdkCounters* counters);
 } NsdkApi;
 
-/* Fills the part of the table that both know: table->struct_size is the caller's before, the smaller of both after it.
- * NSDK_INCOMPATIBLE when version is of another major version. [N100] Callable many times, from any thread. */
+/* Fills the part of the table that caller and SDK both know. table->struct_size is the caller's size before the
+ * call, and the smaller of both sizes after it. NSDK_INCOMPATIBLE: version is of another major version. The function
+ * may be called many times, from any thread. [N100] */
 typedef NsdkStatus (*NsdkGetApi)(uint32_t version, NsdkApi* table);
 
-/* For the one source of an SDK that has the function: it defines NSDK_IMPLEMENTATION before it includes this. */
+/* The source file of an SDK that contains the function defines NSDK_IMPLEMENTATION before it includes this header. */
 #ifdef NSDK_IMPLEMENTATION
 #ifndef NSDK_EXPORT
 #ifdef _WIN32

@@ -1,5 +1,5 @@
-// XXH64 by Yann Collet, from its public specification (github.com/Cyan4973/xxHash, doc/xxhash_spec.md): what says that
-// a section of a blob is as it was written. It finds damage, not forgery: a reader verifies what it read besides.
+// XXH64 by Yann Collet, from its public specification (github.com/Cyan4973/xxHash, doc/xxhash_spec.md). It shows that a
+// section of a blob is unchanged. It finds damage, not forgery; a reader also verifies the contents.
 //
 //   uint64_t digest = Digest(section);
 #pragma once

@@ -1,4 +1,4 @@
-// Where things stand in a blob: what writer and reader share.
+// Offsets of a blob's fields, which writer and reader share.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@ inline constexpr char kBlobMagic[] = "EPNPUSIM";
 inline constexpr uint32_t kEndianMark = 0x01020304;
 inline constexpr size_t kSectionAlignment = 64;
 
-// Of the head, in bytes.
+// Offsets in the head, in bytes.
 inline constexpr size_t kEndianAt = 8, kVersionAt = 12, kSizeAt = 16, kSectionCountAt = 24, kZeroAt = 28,
                         kHeadDigestAt = 32, kHeadSize = 40;
-// kind, graph (u32 each), offset, size, digest (u64 each).
+// A section entry has kind and graph (u32 each), then offset, size and digest (u64 each).
 inline constexpr size_t kSectionEntrySize = 32;
 
 enum class Section : uint32_t { kDevice = 1, kWeights = 2, kGraph = 3, kProgram = 4 };

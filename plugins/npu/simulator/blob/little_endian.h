@@ -1,4 +1,4 @@
-// Numbers as they stand in a blob, on any machine and at any address.
+// Reads and writes a blob's numbers on any machine and at any address.
 //
 //   uint32_t version = LittleEndian<uint32_t>(blob + 12);
 //   PutLittleEndian<uint64_t>(bytes, size);

@@ -39,7 +39,7 @@ class Fields {
     at_ += size;
     return text;
   }
-  // How many things follow, each of at least smallest bytes.
+  // Reads a count of items, each of at least `smallest` bytes.
   uint32_t Count(size_t smallest) {
     const uint32_t count = Number<uint32_t>();
     if (count > (bytes_.size() - at_) / smallest) {
@@ -103,7 +103,7 @@ std::vector<BlobIo> ReadIos(Fields& fields, const std::string& graph) {
   return ios;
 }
 
-// How much of a blob is looked at.
+// The part of a blob that is checked.
 enum class Part { kDescription, kAll };
 
 struct Entry {
@@ -124,7 +124,7 @@ std::string NameOf(const Entry& entry) {
 
 bool IsOf(Section kind, Part part) { return part == Part::kAll || kind == Section::kDevice || kind == Section::kGraph; }
 
-// The head and the table; that all bytes belong to something, and that digests of the part hold.
+// Reads the head and the table. Checks that all bytes belong to something, and the digests of the part.
 std::vector<Entry> ReadSections(Bytes bytes, Part part, uint64_t& size) {
   if (bytes.size() < kHeadSize) {
     Corrupt("it has " + std::to_string(bytes.size()) + " bytes, the head of a blob alone has " +
@@ -225,8 +225,8 @@ BlobGraph ReadGraph(const Entry& about, const Blob& blob) {
   return graph;
 }
 
-// Memory that nothing is written to is of no use: a blob of a few bytes that asks for gigabytes is none of the
-// compiler's. Its blocks are aligned, and rows in them may be padded, so that more is asked for than is written.
+// Scratch memory must be justified by writes. A blob of a few bytes that asks for gigabytes isn't the compiler's.
+// Blocks are aligned and rows in them may be padded, so the limit exceeds the written bytes.
 void CheckScratch(const BlobGraph& graph, const std::string& who) {
   constexpr uint64_t kMostTimes = 16;
   constexpr uint64_t kAlways = uint64_t{1} << 20;

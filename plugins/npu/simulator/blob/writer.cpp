@@ -32,10 +32,10 @@ void PutIos(Bytes& bytes, const std::vector<BlobIo>& ios) {
   }
 }
 
-// Where the weights of all graphs go, equal pieces once.
+// Collects the weights of all graphs; equal pieces are stored once.
 class Weights {
  public:
-  // The piece's offset; it must stay where it is until CopyTo.
+  // Returns the piece's offset. The piece must stay in place until CopyTo.
   uint64_t Add(const Bytes& piece) {
     const uint64_t digest = Digest(piece);
     const auto [first, last] = known_.equal_range(digest);
@@ -48,7 +48,7 @@ class Weights {
     return offset;
   }
   uint64_t size() const { return size_; }
-  // to: size() zeros.
+  // `to` has size() zeros.
   void CopyTo(std::byte* to) const {
     for (const auto& [digest, piece] : known_) std::copy(piece.bytes->begin(), piece.bytes->end(), to + piece.offset);
   }
@@ -102,7 +102,7 @@ std::vector<std::byte> WriteBlob(const Config& config, std::span<const CompiledG
   struct Part {
     Section kind;
     uint32_t graph;
-    Bytes bytes;  // of all but the weights, which are copied once
+    Bytes bytes;  // all but the weights, which are copied once
     uint64_t size = bytes.size();
     uint64_t at = 0;
   };

@@ -44,7 +44,7 @@ std::vector<int64_t> TileOf(const std::vector<int64_t>& extents, int64_t most, s
   size_t used = 0;
   for (size_t i = extents.size(); i-- > 0 && used < loops;) {
     const int64_t part = std::clamp<int64_t>(most / elements, 1, extents[i]);
-    // All of about one size.
+    // Parts have about the same size.
     const int64_t parts = (extents[i] + part - 1) / part;
     tile[i] = (extents[i] + parts - 1) / parts;
     elements *= tile[i];

@@ -1,5 +1,5 @@
-// Boxes of many dimensions: dimensions that lie behind each other in all tensors are one, and what is too large is cut
-// from the outside.
+// Boxes of many dimensions. Dimensions that are contiguous in all tensors are merged into one, and a box that is too
+// large is split from the outside.
 //
 //   Box box{{2, 3, 4}, {{12, 4, 1}, {12, 4, 1}}};    // extents; strides of each tensor
 //   box.Merge();                                     // {24}, {{1}, {1}}
@@ -15,13 +15,15 @@ namespace epiphyte::npusim {
 
 struct Box {
   std::vector<int64_t> extents;
-  std::vector<std::vector<int64_t>> strides;  // of each tensor, a stride for each extent
+  std::vector<std::vector<int64_t>> strides;  // by tensor, one stride per extent
 
-  // In the order of the first tensor's steps, the largest first; without those of extent 1, and with as few as can be.
+  // Orders the extents by the first tensor's strides, the largest first. Drops extents of 1 and merges as many extents
+  // as possible.
   void Merge();
 };
 
-// Of at most `most` elements (at least one), with at most `loops` extents over 1: whole inner extents first.
+// A tile of at most `most` elements (at least one), with at most `loops` extents over 1. It takes whole inner extents
+// first.
 std::vector<int64_t> TileOf(const std::vector<int64_t>& extents, int64_t most, size_t loops);
 
 void ForEachTile(const std::vector<int64_t>& extents, const std::vector<int64_t>& tile,

@@ -64,7 +64,7 @@ CompiledGraph Compile(const NsdkGraph& nsdk_graph, const CompileOptions& options
     tick(0.8 + 0.15 * static_cast<double>(done) / static_cast<double>(of), "packing weights");
   });
 
-  // What was written must be what a reader of blobs accepts.
+  // The output must pass the reader's checks.
   RegionSizes regions{.weights = lowered.weights.size(), .scratch = compiled.scratch_size};
   for (const BlobIo& io : compiled.inputs) regions.inputs.push_back(io.size);
   for (const BlobIo& io : compiled.outputs) regions.outputs.push_back(io.size);

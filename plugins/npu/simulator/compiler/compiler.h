@@ -1,17 +1,16 @@
-// From a graph to commands for the simulated NPU.
+// Compiles a graph to commands for the simulated NPU.
 //
 //   CheckOp(nsdk_graph, op, config);                       // throws Unsupported: the NPU doesn't have that operator
 //   CompiledGraph compiled = Compile(nsdk_graph, {.config = config, .effort = Effort::kExhaustive});
 //   std::vector<std::byte> blob = WriteBlob(config, std::array{&compiled}, version);       // blob/blob.h
 //
-// How: operators are lowered to layers (layer.h), each of which can be cut into tiles in many ways. Tensors between
-// them lie in external scratch memory, image tensors with channels last, in bricks of as many channels as the array has
-// columns, or stay in the scratchpad from the layer that makes them to the last one that reads them (plan.h). What
-// waits for what is found from what commands read and write (tokens.h). The search compares cycles of the device's own
-// model.
+// Operators are lowered to layers (layer.h), each of which can be tiled in many ways. A tensor between layers lies in
+// external scratch memory, or stays in the scratchpad from the layer that writes it to the last one that reads it
+// (plan.h). Image tensors have channels last, in bricks of as many channels as the array has columns. Dependencies
+// follow from the bytes that commands read and write (tokens.h). The search compares cycles of the device's own model.
 //
-// Effort. Fast takes the first tiling of each layer that fits, balanced the best by an estimate, exhaustive runs
-// candidates through device/cycles.h and tries which tensors had better stay in the scratchpad.
+// Effort: fast takes each layer's first tiling that fits; balanced takes the best one by an estimate. Exhaustive runs
+// candidates through device/cycles.h, and tries which tensors should stay in the scratchpad.
 //
 // Equal graphs and options give equal bytes: nothing depends on time, addresses or threads.
 #pragma once
@@ -29,12 +28,12 @@ namespace epiphyte::npusim {
 struct CompileOptions {
   Config config;
   Effort effort = Effort::kBalanced;
-  bool fusion = true;  // false: each operator by itself, through external memory
-  // Called often, on the caller's thread, with a part done that never falls. False: stop.
+  bool fusion = true;  // false: each operator is computed by itself, through external memory
+  // Called often, on the caller's thread, with the part done, 0 to 1, which never falls. Return false to stop.
   std::function<bool(double done, const std::string& text)> progress = {};
 };
 
-// progress said so.
+// Thrown when `progress` returned false.
 class Cancelled : public std::runtime_error {
  public:
   Cancelled() : std::runtime_error("compiling was cancelled") {}
@@ -43,7 +42,7 @@ class Cancelled : public std::runtime_error {
 // Throws InvalidGraph, Unsupported, Cancelled.
 CompiledGraph Compile(const NsdkGraph& graph, const CompileOptions& options);
 
-// Whether Compile takes this operator. Constants needn't have data. Throws InvalidGraph, Unsupported.
+// Throws InvalidGraph or Unsupported unless Compile accepts this operator. Constants needn't have data.
 void CheckOp(const NsdkGraph& graph, uint32_t op, const Config& config);
 
 }  // namespace epiphyte::npusim

@@ -8,13 +8,13 @@
 namespace epiphyte::npusim {
 namespace {
 
-// The numbers of a tiling.
+// Indices of a tiling's numbers.
 enum : size_t {
-  kRows,           // of a tile of the result, and its
-  kColumns,        // columns
-  kOutChannels,    // of a tile of the result; a multiple of the array's columns, or all
-  kInChannels,     // of an image's tile; fewer than all: partial sums stay in the accumulators
-  kGroup,          // this many tiles of output channels take turns at each tile of pixels
+  kRows,           // rows of a result tile
+  kColumns,        // columns of a result tile
+  kOutChannels,    // channels of a result tile: a multiple of the array's columns, or all
+  kInChannels,     // channels of an image tile; fewer than all: partial sums stay in the accumulators
+  kGroup,          // number of output channel tiles that take turns at each tile of pixels
   kPostInExecute,  // 1: POST in the execute queue
 };
 
@@ -24,7 +24,7 @@ uint32_t Stretched(uint32_t size, uint32_t up) { return (size - 1) * up + 1; }
 
 bool ConvLayer::FoldsKernel(const Config& config) const {
   if (depthwise || window.width == 1 || window.dilation_x != 1 || up_x != 1 || up_y != 1) return false;
-  // For a tenth at least: it keeps input channels from being cut.
+  // Folding must save at least a tenth, because it prevents input channels from being split.
   return 10 * CeilDivide(window.width * in_channels, config.rows) <=
          9 * window.width * CeilDivide(in_channels, config.rows);
 }
@@ -43,7 +43,7 @@ bool ConvLayer::TakesResident(StorageId storage) const {
 
 std::vector<Tiling> ConvLayer::Tilings(const Config& config, Choices choices) const {
   const uint32_t half = config.AccumulatorWords() / 2;
-  // Largest first, so that the first one that fits is no bad one.
+  // The largest come first, so that the first tiling that fits is a good one.
   using Descending = std::set<uint32_t, std::greater<>>;
   Descending out_parts, in_parts = {in_channels};
   if (choices == Choices::kFirst) {
@@ -95,9 +95,9 @@ std::vector<Tiling> ConvLayer::Tilings(const Config& config, Choices choices) co
   return tilings;
 }
 
-// What the array takes for all tiles, and the port to move everything once.
+// Cycles of the array for all tiles, and of the port for moving everything once.
 uint64_t ConvLayer::LeastCycles(const Tiling& tiling, const Config& config) const {
-  // Sizes of tiles, and how many of each there are: all but the last one are equal.
+  // Size and number of tiles; all but the last one are equal.
   struct Parts {
     uint32_t size;
     uint64_t count;
@@ -138,7 +138,7 @@ uint64_t ConvLayer::LeastCycles(const Tiling& tiling, const Config& config) cons
   return std::max(array * instances, bytes == 0 ? 0 : CostOf(once, config).port_cycles);
 }
 
-// Writes the commands of one tiling.
+// Emits the commands of one tiling.
 class ConvLayer::Writer {
  public:
   Writer(const ConvLayer& layer, const Tiling& tiling, Emitter& emit)
@@ -159,7 +159,7 @@ class ConvLayer::Writer {
     const uint32_t group = std::min(tiling_[kGroup], out_tiles);
     if (uint64_t{tiling_[kRows]} * tiling_[kColumns] * out > emit_.config.AccumulatorWords() / 2) throw DoesNotFit();
 
-    // Buffers. Of tiles that are used again all stay, where there is room, and one more comes in behind.
+    // Allocates the buffers. Reused tiles all stay if there is room, plus one for the next tile.
     const auto several = [](uint64_t tiles, uint64_t used_again) {
       return static_cast<uint32_t>(std::min<uint64_t>(tiles, std::max<uint64_t>(2, used_again + 1)));
     };
@@ -217,7 +217,7 @@ class ConvLayer::Writer {
   Range RowTile(uint32_t i) const { return PartOf(i, tiling_[kRows], layer_.out_rows); }
   Range ColumnTile(uint32_t i) const { return PartOf(i, tiling_[kColumns], layer_.out_columns); }
 
-  // Of the image with its gaps.
+  // Rows of the image, including its gaps.
   Range Rows(Range result) const {
     const Window& w = layer_.window;
     return SeenBy(result, w.stride_y, w.dilation_y, w.height, w.pad_y, Stretched(layer_.in_rows, layer_.up_y));
@@ -226,7 +226,7 @@ class ConvLayer::Writer {
     const Window& w = layer_.window;
     return SeenBy(result, w.stride_x, w.dilation_x, w.width, w.pad_x, Stretched(layer_.in_columns, layer_.up_x));
   }
-  // Where kernel columns are channels, padding is in the tile.
+  // If kernel columns are channels, the tile contains the padding.
   uint32_t ColumnsOfTile(Range result) const {
     return fold_ ? (result.Size() - 1) * layer_.window.stride_x + layer_.window.width : Columns(result).Size();
   }
@@ -253,7 +253,7 @@ class ConvLayer::Writer {
     conv.x_offset = to;
     conv.x_pixel_stride = in.Size();
     conv.x_row_stride = width * in.Size();
-    uint32_t skipped = 0;  // columns of padding in front
+    uint32_t skipped = 0;  // padding columns in front
     if (fold_) {
       const int64_t begin = int64_t{tile.columns.begin} * w.stride_x - w.pad_x;
       skipped = static_cast<uint32_t>(std::max<int64_t>(0, -begin));
@@ -261,17 +261,17 @@ class ConvLayer::Writer {
       conv.window.pad_x = 0;
       conv.window.width = 1;
       conv.in_channels = w.width * in.Size();
-      // Pixels that overlap count as often as they are seen.
+      // Overlapping pixels count as often as they are read.
       if (uint64_t{conv.height} * conv.width * conv.in_channels > emit_.config.scratchpad_bytes) throw DoesNotFit();
     }
     if (filled) return;
-    // Of the image itself, without gaps.
+    // Range in the image itself, without gaps.
     const auto real = [](Range range, uint32_t up) {
       return Range{CeilDivide(range.begin, up), (range.end - 1) / up + 1};
     };
     Range from_rows = real(rows, l.up_y), from_columns = real(columns, l.up_x);
     if (fold_) {
-      // Columns() never is empty, but in the padding nothing is loaded.
+      // Columns() is never empty, but nothing is loaded if only padding is seen.
       const int64_t begin = int64_t{tile.columns.begin} * w.stride_x - w.pad_x;
       const int64_t end = std::min<int64_t>(l.in_columns, begin + width);
       from_columns = {static_cast<uint32_t>(std::max<int64_t>(0, begin)),
@@ -296,7 +296,7 @@ class ConvLayer::Writer {
                at);
   }
 
-  // Returns the slot: weights, ChannelFactors, zero points.
+  // Loads weights, ChannelFactors and zero points; returns the slot.
   uint32_t LoadKernel(const Tile& tile, Range in) {
     const ConvLayer& l = layer_;
     const uint32_t n = tile.channels.Size();
@@ -358,8 +358,8 @@ class ConvLayer::Writer {
       conv.depthwise = l.depthwise;
       emit_.Add(kExecute, conv);
     }
-    // What the execute queue does to the tile before this one comes behind this one's products: so that it needn't
-    // wait for POST.
+    // The previous tile's remaining work in the execute queue comes after this tile's GEMM, so that it needn't wait for
+    // POST.
     Finish();
     emit_.op = l.op;
     PostCommand post;
@@ -405,7 +405,7 @@ class ConvLayer::Writer {
     }
   }
 
-  // Elementwise operators on the tile in the scratchpad, and its way out.
+  // Emits elementwise operators on the tile in the scratchpad, and its stores.
   void Finish() {
     if (!pending_) return;
     const ConvLayer& l = layer_;
@@ -460,9 +460,9 @@ class ConvLayer::Writer {
   const bool fold_, target_resident_;
   std::optional<Slots> x_slots_, w_slots_, y_slots_;
   std::vector<std::optional<Slots>> other_slots_;
-  uint32_t pitch_ = 0;  // of weights in a slot
+  uint32_t pitch_ = 0;  // pitch of the weights in a slot
   uint32_t table_at_ = 0, zero_points_at_ = 0, lookup_at_ = 0;
-  uint32_t half_ = 0;  // of the accumulators, that comes next
+  uint32_t half_ = 0;  // half of the accumulators that is used next
   std::optional<Pending> pending_;
 };
 

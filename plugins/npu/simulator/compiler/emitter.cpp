@@ -49,7 +49,7 @@ uint64_t Emitter::Constant(std::vector<std::byte> bytes) {
 
 void Emitter::MoveLoops(bool load, uint32_t region, int64_t outside, std::vector<Loop> loops, int64_t inside) {
   std::erase_if(loops, [](const Loop& loop) { return loop.count == 1; });
-  // In the order in which memory outside has it, the largest step first: so that it is read in long runs.
+  // Loops follow the order in external memory, the largest step first, so that it is accessed in long runs.
   std::stable_sort(loops.begin(), loops.end(),
                    [](const Loop& a, const Loop& b) { return std::abs(a.outside) > std::abs(b.outside); });
   std::vector<Loop> merged;
@@ -66,7 +66,7 @@ void Emitter::MoveLoops(bool load, uint32_t region, int64_t outside, std::vector
     }
   }
   std::reverse(merged.begin(), merged.end());
-  // More loops than a command has, or too long steps: the outermost one becomes several commands.
+  // With more loops than a command has, or too large steps, the outermost loop becomes several commands.
   const bool far = std::any_of(merged.begin(), merged.end(), [](const Loop& loop) {
     return std::abs(loop.outside) > kMostStride || std::abs(loop.inside) > kMostStride;
   });

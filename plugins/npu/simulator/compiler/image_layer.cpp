@@ -10,7 +10,7 @@
 namespace epiphyte::npusim {
 namespace {
 
-// The numbers of a tiling.
+// Indices of a tiling's numbers.
 enum : size_t { kRows, kColumns, kChannels };
 
 Range SeenByAxis(const ResizeAxis& axis, Range result) {
@@ -24,7 +24,7 @@ Range SeenByAxis(const ResizeAxis& axis, Range result) {
 
 }  // namespace
 
-// Writes the commands of one tiling.
+// Emits the commands of one tiling.
 class ImageLayer::Writer {
  public:
   Writer(const ImageLayer& layer, const Tiling& tiling, Emitter& emit)
@@ -147,7 +147,7 @@ class ImageLayer::Writer {
     }
   }
 
-  // ResizeSources of the results, by the tile of x.
+  // ResizeSources of the results, relative to the tile of x.
   uint32_t Table(const ResizeAxis& axis, Range result, uint32_t begin, Slots& slots) {
     const auto [at, filled] = slots.Get({result.begin, result.end});
     if (filled) return at;

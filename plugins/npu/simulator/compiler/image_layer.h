@@ -1,4 +1,4 @@
-// Windows over images beside the array, channel by channel: pools, and Resize.
+// Windows over images beside the array, channel by channel: pools and Resize.
 #pragma once
 
 #include <variant>
@@ -7,9 +7,9 @@
 
 namespace epiphyte::npusim {
 
-// Row (or column) i of a resized image: of which of x's it is made.
+// Sources of each row (or column) of a resized image in x.
 struct ResizeAxis {
-  std::vector<uint32_t> first, second, fraction;  // as ResizeSource's
+  std::vector<uint32_t> first, second, fraction;  // as in ResizeSource
 };
 
 class ImageLayer : public Layer {
@@ -19,15 +19,15 @@ class ImageLayer : public Layer {
   ImageView x;
   std::vector<ImageView> targets;
 
-  // With all that isn't about tiles filled in. window: pads of the begins.
+  // The command, complete but for the tiles. The window's pads are those before the image.
   std::variant<PoolCommand, ResizeCommand> work;
-  // Pools: the parts of the result that have a divisor of their own (0: what is within the image).
+  // Pools: parts of the result with their own divisor (0: the elements within the image).
   struct Area {
     Range rows, columns;
     uint32_t divisor = 0;
   };
   std::vector<Area> areas;
-  // Resize.
+  // Sources of rows and columns, for Resize.
   ResizeAxis rows, columns;
 
   std::vector<Tiling> Tilings(const Config& config, Choices choices) const override;

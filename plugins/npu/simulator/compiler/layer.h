@@ -1,6 +1,5 @@
-// What an operator is lowered to, with all that it needs to be written down as commands once it is known how to cut it
-// into tiles and where its tensors are. Tilings are the layer's own numbers; those of a layer are listed with the one
-// that needs no thought first.
+// A lowered operator. It becomes commands once its tiling and the placement of its tensors are known. A tiling is a
+// list of numbers that only the layer interprets. Layers list their tilings with the simplest one first.
 //
 //   std::vector<Tiling> tilings = layer.Tilings(config, Choices::kSome);
 //   Emitter emit(config, placements, arena);
@@ -20,7 +19,7 @@ namespace epiphyte::npusim {
 
 using Tiling = std::array<uint32_t, 8>;
 
-// How finely a layer lists its tilings.
+// Granularity of a layer's list of tilings.
 enum class Choices { kFirst, kSome, kAll };
 
 class Layer {
@@ -31,18 +30,18 @@ class Layer {
   std::vector<StorageId> reads, writes;
 
   virtual std::vector<Tiling> Tilings(const Config& config, Choices choices) const = 0;
-  // No program with this tiling takes fewer cycles: what needn't be written down to know that it isn't the best.
+  // Lower bound of the cycles of any program with this tiling. It rules tilings out without emitting them.
   virtual uint64_t LeastCycles(const Tiling& tiling, const Config& config) const {
     (void)tiling, (void)config;
     return 0;
   }
   // Throws DoesNotFit.
   virtual void Emit(const Tiling& tiling, Emitter& emit) const = 0;
-  // Whether it can work on the storage where it is in the scratchpad.
+  // Whether the layer can work on the storage in place, in the scratchpad.
   virtual bool TakesResident(StorageId storage) const = 0;
 };
 
-// An image in a storage, for each of the layer's instances (of a batch, of groups): [rows][pixels][channels].
+// Images in a storage, one for each of the layer's instances (batch, groups): [rows][pixels][channels].
 struct ImageView {
   StorageId storage = kNoStorage;
   std::vector<int64_t> base;  // by instance
@@ -55,7 +54,7 @@ struct ImageView {
 
 inline uint32_t CeilDivide(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
 inline uint32_t RoundUp(uint32_t value, uint32_t to) { return CeilDivide(value, to) * to; }
-// As many parts as make none larger than most, all of about one size.
+// Size of a part when `size` is split into the fewest parts of at most `most`, all of about one size.
 inline uint32_t EvenPart(uint32_t size, uint32_t most) {
   return CeilDivide(size, CeilDivide(size, std::max(1u, most)));
 }
@@ -65,10 +64,11 @@ struct Range {
   uint32_t Size() const { return end - begin; }
 };
 
-// Part i of [0, of), of parts of size.
+// Part i of [0, of), in parts of `size`.
 inline Range PartOf(uint32_t i, uint32_t size, uint32_t of) { return {i * size, std::min(of, (i + 1) * size)}; }
 
-// What the window of results [begin, end) sees of an image of `size`; where that is nothing but padding, something.
+// Range of an image of `size` that the windows of results [begin, end) see. It is never empty, even if they see only
+// padding.
 inline Range SeenBy(Range result, uint32_t stride, uint32_t dilation, uint32_t kernel, int32_t pad, uint32_t size) {
   const int64_t begin = int64_t{result.begin} * stride - pad;
   const int64_t end = int64_t{result.end - 1} * stride - pad + int64_t{kernel - 1} * dilation + 1;

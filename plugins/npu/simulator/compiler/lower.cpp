@@ -16,7 +16,7 @@ bool IsArrayOp(uint32_t kind) { return kind == NSDK_CONV || kind == NSDK_CONV_TR
 
 bool IsBinary(uint32_t kind) { return kind >= NSDK_ADD && kind <= NSDK_MINIMUM; }
 
-// Whose result lies as an input of theirs of the same rank does.
+// Kinds with a result in the layout of an input of the same rank.
 bool KeepsLayout(uint32_t kind) {
   return IsBinary(kind) || kind == NSDK_LOOKUP || kind == NSDK_RESCALE || kind == NSDK_CONCAT || kind == NSDK_SLICE ||
          kind == NSDK_PAD || kind == NSDK_SOFTMAX;
@@ -138,7 +138,7 @@ std::vector<View> Lowering::TargetsOf(uint32_t tensor) {
     View view{kNoStorage, 0, dims, RowMajorStrides(dims)};
     int64_t bytes = graph_.tensors[tensor].Elements();
     if (channels_last_[tensor]) {
-      // [batch][space...][channels], channels in whole bricks.
+      // The layout is [batch][space...][channels], with channels in whole bricks.
       int64_t stride = dims[1] > config_.columns ? RoundUp(static_cast<uint32_t>(dims[1]), config_.columns) : dims[1];
       view.strides[1] = 1;
       for (size_t i = dims.size(); i-- > 2;) {
@@ -217,7 +217,7 @@ void Lowering::CheckKeys(const Op& op) const {
 }
 
 void Lowering::FindFusions() {
-  // By tensor: the operator on the array whose last fused result it is.
+  // By tensor: the array operator that has this tensor as its last fused result.
   std::vector<int64_t> tail(graph_.tensors.size(), -1);
   for (uint32_t i = 0; i < graph_.ops.size(); ++i) {
     const Op& op = graph_.ops[i];
@@ -288,7 +288,8 @@ void Lowering::LowerOp(const Op& op) {
 
 Lowered Lowering::Run(const std::function<void()>& tick) {
   if (fusion_) FindFusions();
-  // An operator with others fused behind it is lowered where the last of them stands: all that they read is there then.
+  // An operator with fused operators is lowered at the position of the last of them, because all their inputs exist
+  // there.
   std::vector<uint32_t> at(graph_.ops.size());
   for (uint32_t i = 0; i < graph_.ops.size(); ++i) at[i] = fused_[i].empty() ? i : fused_[i].back();
   std::vector<int64_t> head(graph_.ops.size(), -1);
@@ -305,7 +306,7 @@ Lowered Lowering::Run(const std::function<void()>& tick) {
       throw Unsupported(std::string(KindName(op.kind)) + " \"" + op.name + "\": " + e.what());
     }
   }
-  // Outputs that no operator writes.
+  // Handles outputs that no operator writes.
   for (const uint32_t output : graph_.outputs) {
     const bool input = std::find(graph_.inputs.begin(), graph_.inputs.end(), output) != graph_.inputs.end();
     if (!input && !graph_.tensors[output].constant) continue;

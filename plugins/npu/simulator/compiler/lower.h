@@ -1,5 +1,5 @@
-// From operators to layers. What an operator may have is checked here and nowhere else: CheckOp lowers it alone, and
-// Unsupported says what the NPU doesn't have. Nothing is made of constants' data yet.
+// Lowers operators to layers. All limits on operators are checked here: CheckOp lowers an operator alone, and
+// Unsupported says which feature the NPU lacks. Data of constants isn't processed yet.
 //
 //   Lowered lowered = Lower(graph, config, /*fusion=*/true);
 //   for (const auto& layer : lowered.layers) ...
@@ -21,15 +21,15 @@ namespace epiphyte::npusim {
 
 struct Lowered {
   std::vector<Storage> storages;
-  std::vector<std::unique_ptr<Layer>> layers;  // in an order in which they can run
+  std::vector<std::unique_ptr<Layer>> layers;  // in an execution order
   WeightStore weights;
 };
 
-// The graph's data is read when weights are made: it must still be there. tick is called now and then, and may throw to
-// stop.
+// The graph's data is read when weights are made, so it must still exist then. `tick` is called from time to time and
+// may throw to stop.
 Lowered Lower(const Graph& graph, const Config& config, bool fusion, const std::function<void()>& tick = {});
 
-// Of a tensor of 8 bits with one scale.
+// Quantisation of an 8-bit tensor with one scale.
 struct Quant {
   Type type = Type::kInt8;
   double scale = 1;
@@ -42,7 +42,7 @@ struct Bounds {
   int32_t low = 0, high = 0;
 };
 
-// The state of Lower(), and what its parts (lower_*.cpp) share.
+// The state of Lower(), which its parts (lower_*.cpp) share.
 class Lowering {
  public:
   Lowering(const Graph& graph, const Config& config, bool fusion);
@@ -50,11 +50,11 @@ class Lowering {
 
  private:
   void LowerOp(const Op& op);
-  void LowerConv(const Op& op);  // and ConvTranspose
+  void LowerConv(const Op& op);  // ConvTranspose too
   void LowerMatMul(const Op& op);
   void LowerPool(const Op& op);
   void LowerResize(const Op& op);
-  void LowerElementwise(const Op& op);  // of two operands
+  void LowerElementwise(const Op& op);  // two operands
   void LowerLookup(const Op& op);
   void LowerRescale(const Op& op);
   void LowerConcat(const Op& op);
@@ -66,22 +66,22 @@ class Lowering {
   void LowerLayerNorm(const Op& op);
   void LowerReduceMean(const Op& op);
 
-  // Which elementwise operators work on tiles of which convolution or product while those are in the scratchpad.
+  // Finds elementwise operators that can work on tiles of a convolution or GEMM while those are in the scratchpad.
   void FindFusions();
   void CheckKeys(const Op& op) const;
 
-  // Of inputs and results.
+  // Tensors of an operator's inputs and results.
   const Tensor& In(const Op& op, size_t i) const { return graph_.tensors[op.inputs[i]]; }
   const Tensor& Out(const Op& op) const { return graph_.tensors[op.outputs[0]]; }
   void CheckCounts(const Op& op, size_t least, size_t most) const;
   Quant QuantOf(const Tensor& tensor, const char* what) const;
   Bounds BoundsOf(const Op& op, Type type) const;
 
-  View ViewOf(uint32_t tensor);                  // of an input, a constant or what an earlier layer wrote
-  std::vector<View> TargetsOf(uint32_t tensor);  // where a result goes: its own storage, an output's, or both
+  View ViewOf(uint32_t tensor);                  // view of an input, a constant or an earlier layer's result
+  std::vector<View> TargetsOf(uint32_t tensor);  // destinations of a result: its own storage, an output's, or both
   bool ChannelsLast(uint32_t tensor) const { return channels_last_[tensor]; }
   StorageId AddStorage(Storage storage);
-  // By batch and group; base of (n, g) is n's and g channels'.
+  // Instances by batch and group. The base of (n, g) is that of batch n plus g * group_channels channels.
   ImageView ImageOf(const View& view, uint32_t groups, int64_t group_channels) const;
 
   template <typename L>
@@ -93,29 +93,29 @@ class Lowering {
     return reference;
   }
 
-  // Finishes an array's layer: bounds, lookup and elementwise operators fused behind op, and targets.
-  // image: views a tensor of the result's shape as instances of the layer.
+  // Finishes a layer of the array: bounds, the lookup and elementwise operators that are fused after `op`, and targets.
+  // `image` views a tensor of the result's shape as instances of the layer.
   void FinishConv(const Op& op, ConvLayer& layer, const std::function<ImageView(const View&)>& image);
-  // The tensor that op, with what is fused behind it, writes.
+  // The tensor that `op` writes, including its fused operators.
   uint32_t FinalOutput(const Op& op) const;
-  // ChannelFactor of `channels` results: where they stand.
+  // Adds the ChannelFactors of `channels` results and returns their offset in the weights.
   uint64_t AddFactors(const Op& op, const Tensor& weights, uint32_t bias, int64_t channels, double x_scale,
                       const Quant& y);
   void FinishImage(const Op& op, ImageLayer& layer);
-  // in_row: which of x's dimensions make a row.
+  // `in_row` marks the dimensions of x that form a row.
   void FinishRows(const Op& op, RowsLayer& layer, const std::vector<bool>& in_row);
   void CheckRow(int64_t elements) const;
-  // Of a Lookup: its table, kept within the bounds, in the weights.
+  // Adds the table of a Lookup, clamped to the bounds, to the weights and returns its offset.
   uint64_t AddTable(const Op& op);
-  // The elementwise command of two operands.
+  // The elementwise command of an operator with two operands.
   ElementwiseCommand BinaryCommand(const Op& op) const;
-  // Copies, where both mean the same numbers, or rescales.
+  // Copies if x and y have the same quantisation, otherwise rescales.
   MapPiece CopyPiece(const Op& op, const Tensor& x, const Tensor& y) const;
-  // A layer of one piece: y's box from x's view, which has y's extents.
+  // Adds a layer of one piece that writes y's box from x's view. The view has y's extents.
   void AddCopy(const Op& op, const View& x, const std::vector<View>& targets);
-  // The same, or nothing: the result is x seen in another way.
+  // As AddCopy, or adds nothing if the result can be another view of x.
   void AddCopyOrView(const Op& op, const View& x);
-  // What pieces read and write is what the layer does.
+  // Sets the layer's reads and writes from those of its pieces.
   void AddMapAccess(MapLayer& layer) const;
 
   const Graph& graph_;
@@ -124,20 +124,20 @@ class Lowering {
   Lowered lowered_;
   std::vector<View> views_;            // by tensor
   std::vector<bool> channels_last_;    // by tensor
-  std::vector<uint32_t> uses_;         // by tensor: how many inputs of operators it is
+  std::vector<uint32_t> uses_;         // by tensor: number of operator inputs that use it
   std::vector<int32_t> output_index_;  // by tensor; -1: none
-  // By operator: what is fused behind it, in order; and whether it is fused itself.
+  // By operator: the operators fused after it, in order, and whether it is fused itself.
   std::vector<std::vector<uint32_t>> fused_;
   std::vector<bool> is_fused_;
 };
 
-// Whether the NPU has tensors of this size: more than that no blob has.
+// Throws if the tensor is larger than any blob may have.
 void CheckSize(const Tensor& tensor);
 
 [[noreturn]] void Refuse(const std::string& what);
 [[noreturn]] void Wrong(const Op& op, const std::string& what);  // InvalidGraph
 
-// The factor of a requantisation, which fixed point has only up to 2^28.
+// Checks the factor of a requantisation; fixed point allows less than 2^28.
 double CheckFactor(double factor);
 
 }  // namespace epiphyte::npusim

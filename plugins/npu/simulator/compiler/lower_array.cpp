@@ -1,4 +1,4 @@
-// Convolutions and products.
+// Lowers convolutions and GEMMs.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -14,7 +14,7 @@ namespace {
 bool IsByte(uint32_t type) { return type == NSDK_INT8 || type == NSDK_UINT8; }
 Type ByteType(uint32_t type) { return type == NSDK_INT8 ? Type::kInt8 : Type::kUint8; }
 
-// Space, as two dimensions.
+// Spatial extents, as two dimensions.
 struct Space {
   int64_t y = 1, x = 1;
 };
@@ -30,11 +30,12 @@ uint32_t Narrow(const Op& op, int64_t value, int64_t least, const char* what) {
   return static_cast<uint32_t>(value);
 }
 
-// Adds weights in bricks (conv_layer.h) to packed. element(o, ky, kx, i): where an element stands in data.
+// Adds weights in bricks (conv_layer.h) to `packed`. element(o, ky, kx, i) is the index of an element in `data`.
 template <typename Element>
 void AddBricks(std::vector<std::byte>& packed, std::span<const std::byte> data, const Space& kernel, int64_t in,
                int64_t out, int64_t brick, const WeightStore::Made& made, const Element& element) {
-  // Elements of a row of bricks are gathered from anywhere: slower than copying, hence told of more often.
+  // Elements of a row of bricks are gathered from anywhere, which is slower than copying. So progress is reported more
+  // often.
   constexpr size_t kTold = WeightStore::kStep / 4;
   const int64_t bricks = (out + brick - 1) / brick;
   for (int64_t b = 0; b < bricks; ++b) {
@@ -56,7 +57,7 @@ void AddBricks(std::vector<std::byte>& packed, std::span<const std::byte> data, 
 
 uint64_t Lowering::AddFactors(const Op& op, const Tensor& weights, uint32_t bias, int64_t channels, double x_scale,
                               const Quant& y) {
-  // Of ConvTranspose's groups all have the same scales.
+  // All groups of ConvTranspose have the same scales.
   const auto scale_of = [&weights](int64_t o) { return weights.Scale(static_cast<size_t>(o) % weights.scales.size()); };
   for (size_t i = 0; i < weights.scales.size(); ++i) CheckFactor(x_scale * weights.Scale(i) / y.scale);
   const Tensor* b = bias == NSDK_NONE ? nullptr : &graph_.tensors[bias];
@@ -97,7 +98,7 @@ void Lowering::FinishConv(const Op& op, ConvLayer& layer, const std::function<Im
   layer.out_zero_point = y.zero_point;
   layer.low = bounds.low;
   layer.high = bounds.high;
-  uint32_t tile = op.outputs[0];  // the tensor that is in the tile
+  uint32_t tile = op.outputs[0];  // tensor that is in the tile
   for (const uint32_t index : fused) {
     const Op& next = graph_.ops[index];
     if (next.kind == NSDK_LOOKUP) {
@@ -195,7 +196,7 @@ void Lowering::LowerConv(const Op& op) {
   axis(from.x, kernel.x, stride.x, dilation.x, begin.x, end.x, more.x, to.x, v.width, v.stride_x, v.dilation_x, v.pad_x,
        layer.up_x);
   layer.depthwise = groups > 1 && group_in == 1 && group_out == 1;
-  const int64_t instances = layer.depthwise ? 1 : groups;  // of an image
+  const int64_t instances = layer.depthwise ? 1 : groups;  // instances of an image
   layer.in_rows = static_cast<uint32_t>(from.y);
   layer.in_columns = static_cast<uint32_t>(from.x);
   layer.in_channels = static_cast<uint32_t>(layer.depthwise ? in : group_in);
@@ -221,7 +222,7 @@ void Lowering::LowerConv(const Op& op) {
         for (int64_t g = 0; g < instances; ++g) {
           AddBricks(bytes, w.data, kernel, depth, wide, brick, made, [&](int64_t o, int64_t ky, int64_t kx, int64_t i) {
             if (!transposed) return ((g * group_out + o) * depth + i) * area + ky * kernel.x + kx;
-            // The image has gaps where the kernel stepped, so the kernel is seen from its end.
+            // The image has gaps where the kernel stepped, so the kernel is read from its end.
             const int64_t at = (kernel.y - 1 - ky) * kernel.x + kernel.x - 1 - kx;
             if (is_depthwise) return o * area + at;
             return ((g * group_in + i) * group_out + o) * area + at;
@@ -267,7 +268,7 @@ void Lowering::LowerMatMul(const Op& op) {
     Refuse(std::string("the second operand is ") + TypeName(b.type) + ", the NPU has int8 and uint8");
   if (b.scales.empty()) Refuse("the second operand isn't quantised");
   const bool swap_a = op.Int(NSDK_TRANSPOSE_A, 0) != 0, swap_b = op.Int(NSDK_TRANSPOSE_B, 0) != 0;
-  // With the last two dimensions as [m, k] and [k, n], and batches of the result's rank.
+  // Views the last two dimensions as [m, k] and [k, n], and gives batches the rank of the result.
   const auto matrix = [&](View view, bool swap) {
     const size_t own = view.dims.size();
     if (swap) {
@@ -325,7 +326,7 @@ void Lowering::LowerMatMul(const Op& op) {
   if (!packed) layer.b = image(bv, rank - 2, rank - 1);
   FinishConv(op, layer, [&](const View& view) { return image(view, rank - 2, rank - 1); });
 
-  // Rows of all batches are rows of one product where they follow each other in all that the layer touches.
+  // Rows of all batches form one GEMM if they are contiguous in all tensors of the layer.
   size_t instances = layer.x.base.size();
   if (packed && instances > 1) {
     std::vector<ImageView*> views = {&layer.x};

@@ -1,4 +1,4 @@
-// Windows beside the array, and whole rows.
+// Lowers windows beside the array, and operators on whole rows.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,7 @@
 namespace epiphyte::npusim {
 namespace {
 
-// The numbers that every command on quantised elements has.
+// Sets the parameters that every command on quantised elements has.
 template <typename C>
 void PutNumbers(C& c, const Quant& x, const Quant& y, const Bounds& bounds) {
   c.x_type = x.type;
@@ -32,8 +32,8 @@ struct WindowAxis {
   int64_t size = 1, kernel = 1, stride = 1, dilation = 1, begin = 0, end = 0, out = 1;
 };
 
-// Results that have equally many elements of the padded input in their windows, in stretches: a window may reach
-// beyond the padding where the number of results was rounded up.
+// Groups consecutive results by the number of elements of the padded input in their windows. A window may exceed the
+// padding if the number of results was rounded up.
 std::vector<std::pair<Range, uint32_t>> CountPadded(const WindowAxis& a) {
   std::vector<std::pair<Range, uint32_t>> stretches;
   for (int64_t i = 0; i < a.out; ++i) {
@@ -118,7 +118,7 @@ void Lowering::LowerPool(const Op& op) {
     }
     const int64_t reach = a.dilation * (a.kernel - 1);
     if (reach > 1 << 20) Refuse("a dilated kernel is larger than 2^20");
-    // Rounded down or up; a last window that begins behind everything has nothing to look at.
+    // The number of results is rounded down or up. A last window that begins beyond the padding has no elements.
     const int64_t room = a.size + a.begin + a.end - reach - 1;
     const int64_t least = room / a.stride + 1;
     if (room < 0 || a.out < 1 || a.out > least + 1 || a.out < least ||
@@ -179,7 +179,7 @@ void Lowering::LowerResize(const Op& op) {
   if (mode != 0 && mode != 1) Refuse("mode " + std::to_string(mode) + " isn't nearest (0) or linear (1)");
   if (coordinates < 0 || coordinates > 3) Refuse("it has coordinates of kind " + std::to_string(coordinates));
   if (rounding < 0 || rounding > 3) Refuse("it rounds in manner " + std::to_string(rounding));
-  // Where sizes were given, their quotient is exact as a double only: SCALES is left out then.
+  // If sizes were given, their quotient is exact only as a double, and SCALES is omitted.
   std::vector<double> scales(rank);
   const auto given = op.params.find(NSDK_SCALES);
   for (size_t i = 0; i < rank; ++i) {

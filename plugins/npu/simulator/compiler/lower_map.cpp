@@ -1,4 +1,4 @@
-// What works on each element by itself, or only moves it.
+// Lowers operators that compute each element by itself, or only move it.
 #include <algorithm>
 
 #include "plugins/npu/simulator/compiler/lower.h"
@@ -15,7 +15,7 @@ std::vector<MapPiece::Operand> OperandsOf(const std::vector<View>& views) {
   return operands;
 }
 
-// The view with dimensions in front and steps of 0, so that it has the extents.
+// Prepends dimensions and sets strides of 0, so that the view has the extents.
 View Broadcast(const Op& op, View view, const std::vector<int64_t>& extents) {
   if (view.dims.size() > extents.size()) Wrong(op, "an operand has a higher rank than the result");
   view.strides.insert(view.strides.begin(), extents.size() - view.dims.size(), 0);
@@ -165,8 +165,8 @@ void Lowering::AddCopy(const Op& op, const View& x, const std::vector<View>& tar
 }
 
 void Lowering::AddCopyOrView(const Op& op, const View& x) {
-  // Transfers take any steps, so what reads the result may as well read x: where that has runs of some length, and
-  // nobody outside asks for the copy.
+  // Transfers take any strides, so readers of the result may read x instead. This requires runs of some length in x,
+  // and that the copy is not an output.
   bool runs = false, forward = true;
   for (size_t i = 0; i < x.dims.size(); ++i) {
     runs = runs || (x.strides[i] == 1 && x.dims[i] >= 16);
@@ -237,7 +237,7 @@ void Lowering::LowerSlice(const Op& op) {
                     std::to_string(steps[i]) + " along dimension " + std::to_string(i) + " of " + ShapeText(x.dims));
     }
     view.offset += starts[i] * view.strides[i];
-    // Of one element no step is taken, so it may be any.
+    // A single element is never stepped over, so its stride doesn't matter.
     if (y.dims[i] > 1) view.strides[i] *= steps[i];
     view.dims[i] = y.dims[i];
   }
@@ -275,7 +275,8 @@ void Lowering::LowerPad(const Op& op) {
   MapPiece inner = CopyPiece(op, x, y);
   inner.inputs = {OperandOf(ViewOf(op.inputs[0]))};
   add(std::move(inner), begin, x.dims);
-  // Around it slabs, each along one dimension: of the dimensions before only what x covers.
+  // The padding around x consists of slabs, each along one dimension. In the dimensions before, a slab covers only the
+  // range of x.
   std::vector<int64_t> at(rank, 0), extents = y.dims;
   for (size_t i = 0; i < rank; ++i) {
     MapPiece fill;
@@ -306,7 +307,7 @@ void Lowering::LowerReshape(const Op& op) {
     views_[result] = {from.storage, from.offset, y.dims, RowMajorStrides(y.dims)};
     return;
   }
-  // The result is row-major, so x's dimensions are as good as its own.
+  // The result is row-major, so it can be written with the dimensions of x.
   std::vector<View> targets = TargetsOf(result);
   for (View& target : targets) {
     target.dims = x.dims;

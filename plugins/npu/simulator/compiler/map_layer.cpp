@@ -8,7 +8,7 @@
 namespace epiphyte::npusim {
 namespace {
 
-// As large as all broadcast extents leave it, compact.
+// Compact strides of a tile; broadcast extents have stride 0.
 std::vector<int64_t> TileStrides(const std::vector<int64_t>& size, const std::vector<int64_t>& outside) {
   std::vector<int64_t> strides(size.size(), 0);
   int64_t stride = 1;
@@ -29,7 +29,7 @@ std::vector<Loop> LoopsOf(const std::vector<int64_t>& size, const std::vector<in
   return loops;
 }
 
-// The last five extents; TileOf left no more.
+// The last five extents; TileOf ensures that there are no more.
 template <typename Number>
 std::array<Number, 5> LastFive(const std::vector<int64_t>& values, const std::vector<int64_t>& size, Number otherwise) {
   std::array<Number, 5> last;
@@ -42,8 +42,8 @@ std::array<Number, 5> LastFive(const std::vector<int64_t>& values, const std::ve
 }
 
 struct Where {
-  uint32_t at = 0;               // in the scratchpad
-  std::vector<int64_t> strides;  // there
+  uint32_t at = 0;               // offset in the scratchpad
+  std::vector<int64_t> strides;  // strides in the scratchpad
 };
 
 class PieceWriter {
@@ -62,7 +62,7 @@ class PieceWriter {
   void Run() {
     const bool once = tile_ == box_.extents;
     const uint32_t count = once ? 1 : 2;
-    // A copy goes through one buffer, or none.
+    // A copy uses one buffer, or none.
     const bool copies = piece_.kind == MapPiece::kCopy;
     for (const MapPiece::Operand& input : piece_.inputs) {
       inputs_.emplace_back();
@@ -130,7 +130,7 @@ class PieceWriter {
     } else {
       ElementwiseCommand c = piece_.command;
       if (copies) {
-        // The same number: half of 2.
+        // The multiplier 2 and a shift of 1 keep the number.
         c.kind = Elementwise::kRescale;
         c.a_multiplier = 2;
         c.shift = 1;
@@ -149,7 +149,7 @@ class PieceWriter {
     if (!target_resident_) Store(begin, size, result);
   }
 
-  // Rows of contiguous elements: the outer loops are commands.
+  // Rows are contiguous elements; each step of the outer loops is a command.
   void Lookup(const std::vector<int64_t>& size, const Where& from, const Where& to) {
     Box box{size, {to.strides, from.strides}};
     box.Merge();

@@ -1,6 +1,6 @@
-// What works on each element by itself, or only moves it: elementwise operators with broadcasting, lookup tables, and
-// all that copies boxes (Concat, Slice, Pad, Reshape, Transpose), with a change of scale where there is one. An
-// operator is one or more pieces; each maps a box of its inputs to a box of its results.
+// Layers that compute each element by itself, or only move it. They are elementwise operators with broadcasting, lookup
+// tables, and box copies (Concat, Slice, Pad, Reshape, Transpose), with a change of scale if needed. An operator has
+// one or more pieces; each maps a box of its inputs to a box of its results.
 #pragma once
 
 #include "plugins/npu/simulator/compiler/layer.h"
@@ -12,13 +12,13 @@ struct MapPiece {
   struct Operand {
     StorageId storage = kNoStorage;
     int64_t offset = 0;
-    std::vector<int64_t> strides;  // by extent; 0 broadcasts, inputs may go backwards
+    std::vector<int64_t> strides;  // by extent; 0 broadcasts; an input's may be negative
   };
   std::vector<int64_t> extents;
-  std::vector<Operand> inputs;   // as many as the kind has
-  std::vector<Operand> targets;  // all get the same
+  std::vector<Operand> inputs;   // number depends on the kind
+  std::vector<Operand> targets;  // all receive the same result
   ElementwiseCommand command;    // kElementwise: kind, types, numbers
-  uint64_t table = 0;            // kLookup: in the weights
+  uint64_t table = 0;            // kLookup: offset in the weights
   uint8_t value = 0;             // kFill
 };
 

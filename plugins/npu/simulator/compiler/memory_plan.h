@@ -1,5 +1,5 @@
-// Places blocks that live for some time so that those that live at one time don't overlap, in as little memory as a
-// first fit by size finds.
+// Places blocks so that those with overlapping lifetimes don't overlap in memory. Uses as little memory as first fit by
+// size finds.
 //
 //   std::vector<uint64_t> offsets = PlaceBlocks(blocks, &size);
 #pragma once
@@ -11,7 +11,7 @@ namespace epiphyte::npusim {
 
 struct Block {
   uint64_t bytes = 0;
-  uint32_t first = 0, last = 0;  // layers, both inclusive
+  uint32_t first = 0, last = 0;  // layers that use the block, both inclusive
 };
 
 inline constexpr uint64_t kBlockAlignment = 64;

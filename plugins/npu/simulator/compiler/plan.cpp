@@ -15,7 +15,7 @@
 namespace epiphyte::npusim {
 namespace {
 
-// Of a layer: what takes more is refused rather than compiled for hours.
+// Commands of a layer. A layer that needs more is refused rather than compiled for hours.
 constexpr size_t kMostCommands = 4'000'000;
 constexpr uint64_t kPortWeight = 128;
 constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
@@ -26,7 +26,7 @@ constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
                     " KiB, however it is cut");
 }
 
-// Each storage in memory of its own: enough to compare tilings.
+// Gives each storage separate memory, which suffices to compare tilings.
 std::vector<Placement> PlaceApart(const Lowered& lowered) {
   std::vector<Placement> placements;
   uint64_t scratch = 0;
@@ -49,11 +49,11 @@ std::vector<Placement> PlaceApart(const Lowered& lowered) {
 }
 
 struct Busy {
-  uint64_t least = 0;  // no program is faster than its busiest queue, and than the port with all that it moves
+  uint64_t least = 0;  // bound: no program is faster than its busiest queue, or than the port with all transfers
   uint64_t port = 0;
 };
 
-using Now = std::function<void()>;  // called now and then
+using Now = std::function<void()>;  // called from time to time
 
 constexpr size_t kTickEach = 4096;  // commands
 
@@ -73,7 +73,7 @@ Busy BusyOf(const std::vector<Command>& program, const Config& config, const Now
   return {std::max(port, *std::max_element(busy.begin(), busy.end())), port};
 }
 
-// What is the same of layers that cost the same: commands without where tensors are and what numbers mean.
+// A hash of the commands without addresses and quantisation parameters. Layers with equal hashes cost the same.
 uint64_t SignatureOf(const std::vector<Command>& program, const Now& tick) {
   std::vector<std::byte> bytes;
   for (size_t i = 0; i < program.size(); ++i) {
@@ -135,7 +135,7 @@ class Search {
  private:
   struct Choice {
     Tiling tiling{};
-    uint64_t cost = kNever;  // cycles, and a little for what it moves
+    uint64_t cost = kNever;  // cycles, plus a little for transferred bytes
   };
 
   void Tick(size_t done, size_t of, double from, double to) {
@@ -144,7 +144,7 @@ class Search {
     tick_(done_);
   }
 
-  // The best tiling of a layer with the arena and the residents as they are.
+  // The best tiling of a layer for the current arena and residents.
   const Choice& Best(size_t index) {
     const Layer& layer = *lowered_.layers[index];
     std::vector<uint64_t> key = {index, arenas_[index].size};
@@ -160,7 +160,7 @@ class Search {
     const Choices choices = effort_ == Effort::kFast       ? Choices::kFirst
                             : effort_ == Effort::kBalanced ? Choices::kSome
                                                            : Choices::kAll;
-    // The most promising first, in the layer's order where they promise the same.
+    // The most promising tilings come first; ties keep the layer's order.
     std::vector<std::pair<uint64_t, Tiling>> tilings;
     for (const Tiling& tiling : layer.Tilings(config_, choices)) {
       tilings.push_back({effort_ == Effort::kFast ? 0 : layer.LeastCycles(tiling, config_), tiling});
@@ -180,7 +180,7 @@ class Search {
           const Busy busy = BusyOf(emit.program, config_, emit.tick);
           if (effort_ == Effort::kFast) return {tiling, busy.least};
           if (!same) {
-            // Layers that begin alike are alike: what was found for one is right for all.
+            // Layers that begin alike are alike, so the result for one is right for all.
             same = std::vector<uint64_t>(key.begin() + 1, key.end());
             same->push_back(SignatureOf(emit.program, emit.tick));
             for (const auto& listed : {tilings.front(), tilings.back()}) {
@@ -189,7 +189,7 @@ class Search {
             same->push_back(tilings.size());
             if (const auto it = alike_.find(*same); it != alike_.end()) return it->second;
           }
-          // Of those that take about as long, the one that leaves the port to its neighbours.
+          // Among tilings of about the same duration, prefers the one that leaves the port to its neighbours.
           const uint64_t burden = busy.port / kPortWeight;
           if (busy.least + burden >= best.cost) continue;
           AssignTokens(emit.program, emit.tick);
@@ -204,8 +204,8 @@ class Search {
     return best;
   }
 
-  // Tries each tensor that may stay, in the order in which they are made: what the layers of its life then cost, with
-  // less room for their tiles, against what they cost now.
+  // Tries to keep each tensor that may stay, in the order in which they are made. Compares the cost of the layers of
+  // its lifetime, with less room for their tiles, to their current cost.
   void KeepTensors() {
     std::vector<StorageId> order;
     for (StorageId s = 0; s < lowered_.storages.size(); ++s) {
@@ -224,7 +224,7 @@ class Search {
   void TryToKeep(StorageId s) {
     const uint64_t bytes = (lowered_.storages[s].size + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment;
     const uint64_t before = CostOfLife(s);
-    // The highest place that is free all the time.
+    // The highest offset that is free during the whole lifetime.
     uint64_t end = config_.scratchpad_bytes;
     for (bool moved = true; moved;) {
       moved = false;
@@ -281,10 +281,10 @@ class Search {
   const Effort effort_;
   const std::function<void(double)>& tick_;
   std::vector<Placement> placements_;
-  std::vector<uint32_t> first_, last_;  // layers that touch a storage
+  std::vector<uint32_t> first_, last_;  // first and last layer that touch a storage
   std::vector<bool> may_stay_;
   std::vector<Arena> arenas_;                                     // by layer
-  std::map<StorageId, std::pair<uint64_t, uint64_t>> residents_;  // where they are
+  std::map<StorageId, std::pair<uint64_t, uint64_t>> residents_;  // begin and end in the scratchpad
   std::map<std::vector<uint64_t>, Choice> best_, alike_;
   double done_ = 0;
 };
@@ -298,7 +298,7 @@ Plan MakePlan(const Lowered& lowered, const Config& config, Effort effort, bool 
     return Search(lowered, config, by, part).Run(residency && by != Effort::kFast);
   };
   if (effort != Effort::kExhaustive) return search(effort, 0, 1);
-  // Layers are compared one by one, but overlap: what is better of each need not be of all.
+  // Layers are compared one by one, but they overlap. So the best choice for each need not be the best for all.
   Plan plans[] = {search(Effort::kExhaustive, 0, 0.7), search(Effort::kBalanced, 0.7, 0.8)};
   uint64_t cycles[2];
   for (int i = 0; i < 2; ++i) {

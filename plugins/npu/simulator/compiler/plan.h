@@ -1,6 +1,5 @@
-// The search: how each layer is cut into tiles, and which tensors stay in the scratchpad from the layer that writes
-// them to the last one that reads them. What a choice costs is what the device's own model says of the commands it
-// makes.
+// The search chooses the tiling of each layer, and the tensors that stay in the scratchpad from the layer that writes
+// them to the last one that reads them. The cost of a choice is that of its commands in the device's own model.
 //
 //   Plan plan = MakePlan(lowered, config, effort, fusion, tick);
 //   plan.layers[i].tiling; plan.placements[storage];
@@ -26,16 +25,16 @@ struct Plan {
   uint64_t scratch_size = 0;
 };
 
-// tick is called often, with the part of the search that is done, 0 to 1; it throws to stop. residency: tensors may
-// stay in the scratchpad. Throws Unsupported where a layer doesn't fit in the scratchpad however it is cut.
+// `tick` is called often with the done part of the search, 0 to 1; it throws to stop. With `residency`, tensors may
+// stay in the scratchpad. Throws Unsupported if no tiling of a layer fits into the scratchpad.
 Plan MakePlan(const Lowered& lowered, const Config& config, Effort effort, bool residency,
               const std::function<void(double done)>& tick);
 
-// Commands of all layers, with tokens. weights: takes constants that depend on tilings; may be null.
+// Commands of all layers, with tokens. `weights` receives the constants that depend on tilings; it may be null.
 std::vector<Command> EmitPlan(const Lowered& lowered, const Plan& plan, const Config& config, WeightStore* weights,
                               const std::function<void()>& tick);
 
-// Whether some tiling of each layer fits, with nothing kept in the scratchpad. Throws Unsupported.
+// Checks that some tiling of each layer fits, with no tensor kept in the scratchpad. Throws Unsupported.
 void CheckFits(const Lowered& lowered, const Config& config);
 
 }  // namespace epiphyte::npusim

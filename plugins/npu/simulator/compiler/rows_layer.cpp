@@ -53,14 +53,14 @@ void RowsLayer::Emit(const Tiling& tiling, Emitter& emit) const {
   ForEachTile(box.extents, tile, [&](const std::vector<int64_t>& begin, const std::vector<int64_t>& size) {
     const auto n = static_cast<uint32_t>(ElementsOf(size));
     const uint32_t from = x_slots.Next(), to = y_slots.Next();
-    // Means are taken over pixels, so that the rows' numbers are channels, of which the device has many at once.
+    // Means are taken over pixels, so the rows become channels, of which the device processes many at once.
     std::vector<Loop> load;
     AddLoops(load, size, box.strides[0], mean ? 1 : columns);
     AddLoops(load, row, row_x, mean ? n : 1);
     emit.Load(x, x_offset + OffsetOf(begin, box.strides[0]), load, from);
     if (mean) {
       PoolCommand c = std::get<PoolCommand>(work);
-      // window: some height * width that is the row.
+      // The window has some height * width that equals the row.
       c.x_offset = from;
       c.height = c.window.height;
       c.width = c.window.width;

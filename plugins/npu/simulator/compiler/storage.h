@@ -1,7 +1,7 @@
-// Where tensors lie. A storage is memory of its own: an input's, an output's, a constant's, or what the compiler places
-// itself, in external scratch memory or, from the layer that writes it to the last one that reads it, in the
-// scratchpad. A view is a tensor in a storage: elements of one byte with a stride for each dimension, so that tensors
-// that only look at the same bytes in another way (Reshape) share a storage.
+// Placement of tensors. A storage is separate memory: that of an input, an output or a constant, or memory that the
+// compiler places. The compiler places a storage in external scratch memory or in the scratchpad, from the layer that
+// writes it to the last one that reads it. A view is a tensor in a storage: elements of one byte with a stride for each
+// dimension. Tensors that only reinterpret the same bytes (Reshape) share a storage.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ inline constexpr StorageId kNoStorage = UINT32_MAX;
 
 struct Storage {
   enum Kind { kInput, kOutput, kConstant, kInternal } kind = kInternal;
-  uint32_t index = 0;        // of the input or output
+  uint32_t index = 0;        // index of the input or output
   uint64_t size = 0;         // bytes
-  uint64_t constant_at = 0;  // of a constant: its offset in the weights
+  uint64_t constant_at = 0;  // constants: offset in the weights
 };
 
 struct View {
@@ -46,7 +46,7 @@ inline std::vector<int64_t> RowMajorStrides(const std::vector<int64_t>& dims) {
   return strides;
 }
 
-// What the plan decided: offset in the region, or in the scratchpad.
+// A decision of the plan: offset in the region, or in the scratchpad.
 struct Placement {
   bool resident = false;
   uint32_t region = kScratch;

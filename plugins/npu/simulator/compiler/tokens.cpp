@@ -8,13 +8,13 @@
 namespace epiphyte::npusim {
 namespace {
 
-using Numbers = std::array<uint32_t, kQueueCount>;  // of the last command of each queue; 0: none
+using Numbers = std::array<uint32_t, kQueueCount>;  // number of the last command of each queue; 0: none
 
 void Raise(Numbers& to, const Numbers& from) {
   for (int q = 0; q < kQueueCount; ++q) to[q] = std::max(to[q], from[q]);
 }
 
-// Who last wrote and read each stretch of a memory.
+// Last writer and readers of each range of a memory.
 class History {
  public:
   void Visit(int64_t begin, int64_t end, bool write, Queue queue, uint32_t number, Numbers& wait) {
@@ -36,7 +36,7 @@ class History {
     if (write) Join(begin, end);
   }
 
-  // Millions of stretches take long to be freed.
+  // Freeing millions of ranges takes long.
   void Clear(const std::function<void()>& tick) {
     while (!stretches_.empty()) {
       tick();
@@ -50,7 +50,7 @@ class History {
   struct Stretch {
     Numbers written{}, read{};
   };
-  // Each begins at its key and ends where the next one begins.
+  // A range begins at its key and ends at the next key.
   std::map<int64_t, Stretch> stretches_{{0, {}}};
 
   std::map<int64_t, Stretch>::iterator Cut(int64_t at) {
@@ -59,14 +59,14 @@ class History {
     const Stretch copy = std::prev(next)->second;
     return stretches_.emplace_hint(next, at, copy);
   }
-  // After a write all of it is the same.
+  // Merges [begin, end): after a write the whole range has the same history.
   void Join(int64_t begin, int64_t end) {
     auto it = stretches_.find(begin);
     stretches_.erase(std::next(it), stretches_.lower_bound(end));
   }
 };
 
-// The interval of an access, or several ones where there are large gaps that others use.
+// Visits the interval of an access, or several intervals if it has large gaps that other commands use.
 template <typename Visit>
 void ForEachStretch(const Access& access, const Visit& visit) {
   int64_t run = static_cast<int64_t>(access.run);
@@ -100,16 +100,16 @@ void ForEachStretch(const Access& access, const Visit& visit) {
 void AssignTokens(std::span<Command> program, const std::function<void()>& tick) {
   std::map<uint64_t, History> memories;  // by space and region
   Numbers given{};
-  // What each command of a queue is known to come after, by those before it: a token waited for once needn't be again.
+  // Commands that each queue is known to follow, by earlier waits. A token needs to be waited for only once.
   std::array<Numbers, kQueueCount> known{};
-  std::array<std::vector<Numbers>, kQueueCount> known_after;  // each finished command of a queue
+  std::array<std::vector<Numbers>, kQueueCount> known_after;  // known commands after each finished command of a queue
   for (Command& command : program) {
     if (tick && (&command - program.data()) % 128 == 0) tick();
     const Queue queue = command.queue;
     const uint32_t number = ++given[queue];
     Numbers wait{};
     ForEachAccess(command.work, [&](const Access& access) {
-      // Nobody writes weights and inputs.
+      // No command writes weights and inputs.
       if (access.space == Space::kExternal && !access.write && access.region != kScratch) return;
       const uint64_t memory = static_cast<uint64_t>(access.space) << 32 | access.region;
       ForEachStretch(access, [&](int64_t begin, int64_t end) {

@@ -1,9 +1,9 @@
-// What waits for what: found from the bytes that commands read and write, so that every order which the queues allow
-// gives the same as executing the list from its first command to its last.
+// Computes dependencies from the bytes that commands read and write. Every order that the queues allow gives the same
+// results as executing the list from its first command to its last.
 //
 //   AssignTokens(program);       // sets wait of every command
 //
-// tick is called now and then, and may throw to stop.
+// `tick` is called from time to time and may throw to stop.
 #pragma once
 
 #include <functional>

@@ -11,8 +11,8 @@
 namespace epiphyte::npusim {
 namespace {
 
-constexpr size_t kMaxPixels = 8;    // that a block multiplies at once
-constexpr size_t kMaxColumns = 32;  // of a panel of weights
+constexpr size_t kMaxPixels = 8;    // pixels that a block multiplies at once
+constexpr size_t kMaxColumns = 32;  // columns of a panel of weights
 
 // sums[pixel][column] = sum over positions and pairs of pixels[position * block + pixel] times the panel.
 struct Block {
@@ -131,7 +131,7 @@ void Widen(Type type, const std::byte* from, size_t count, int32_t zero_point, i
   }
 }
 
-// Two rows of weights side by side; the second may be null.
+// Interleaves two rows of weights; the second may be null.
 template <typename T>
 void Interleave(const std::byte* first, const std::byte* second, const int32_t* zero_points, size_t count,
                 int16_t* to) {
@@ -143,7 +143,7 @@ void Interleave(const std::byte* first, const std::byte* second, const int32_t* 
   }
 }
 
-// A zero point as the device uses it: as many bits as its type has, whatever a blob's table says.
+// A zero point with the width of its type, whatever the blob's table contains.
 int32_t TypedZeroPoint(Type type, int32_t value) {
   return type == Type::kInt8 ? static_cast<int8_t>(value) : static_cast<uint8_t>(value);
 }
@@ -226,7 +226,7 @@ void Convolution::Run(const ConvCommand& c, const std::byte* scratchpad, int32_t
   for (size_t block = 0; block < total; block += kernel.pixels) {
     const size_t count = std::min(kernel.pixels, total - block);
     for (size_t i = 0; i < kernel.pixels; ++i) {
-      // A block that isn't full multiplies padding.
+      // A block that isn't full repeats the last pixel.
       const size_t out = std::min(block + i, total - 1);
       const int64_t top = static_cast<int64_t>(out / c.out_width) * w.stride_y - w.pad_y;
       const int64_t left = static_cast<int64_t>(out % c.out_width) * w.stride_x - w.pad_x;

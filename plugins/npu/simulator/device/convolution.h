@@ -1,6 +1,5 @@
-// CONV on the host: the image tile and the weights are widened to 16 bits with their zero points taken off, and
-// multiplied in pairs. Sums of integers have the same bits in any order, so the widest instructions that the machine
-// has may do it.
+// CONV on the host: the image tile and the weights are widened to 16 bits, less their zero points, and multiplied in
+// pairs. Integer sums have the same bits in any order, so the widest instructions of the machine may be used.
 //
 //   Convolution convolution;                              // buffers, reused from command to command
 //   convolution.Run(command, scratchpad, accumulators);
@@ -15,14 +14,15 @@
 
 namespace epiphyte::npusim {
 
-// The widest instructions that may be used, where the machine has them: for tests that bits are the same.
+// The widest instructions that may be used if the machine has them. Tests use it to check that results have the same
+// bits.
 enum class Instructions { kPortable, kAvx2, kAny };
 
 class Convolution {
  public:
   explicit Convolution(Instructions most = Instructions::kAny) : most_(most) {}
 
-  // The command is verified. Throws Steps::Stopped when `steps`, unless it is null, says that the run is to end.
+  // The command must be verified. Throws Steps::Stopped when `steps` says that the run is to end; `steps` may be null.
   void Run(const ConvCommand& command, const std::byte* scratchpad, int32_t* accumulators, Steps* steps = nullptr);
 
  private:
@@ -33,7 +33,7 @@ class Convolution {
   Instructions most_;
   std::vector<int16_t> image_;    // [height][width][channels_], then a pixel of padding
   std::vector<int16_t> weights_;  // panels of columns: [kernel position][pair of channels][column][2]
-  size_t channels_ = 0;           // of a pixel of image_: even
+  size_t channels_ = 0;           // channels of a pixel of image_: even
 };
 
 }  // namespace epiphyte::npusim

@@ -39,16 +39,16 @@ class Simulation {
 
  private:
   struct State {
-    std::vector<size_t> commands;  // of the program
+    std::vector<size_t> commands;  // indices in the program
     size_t next = 0;
-    uint64_t free = 0;     // when the last one ended
-    uint64_t may_ask = 0;  // when the next transfer may be asked for: the one before moves
+    uint64_t free = 0;     // cycle at which the last command ended
+    uint64_t may_ask = 0;  // cycle from which the next transfer may be requested: the one before then moves
     std::vector<uint64_t> ends;
   };
 
   void Schedule(const std::function<void()>& tick) {
-    // The list's own order is one that the tokens allow, so some queue can always go on; of those that can, the one
-    // whose next command is ready first does, because it is the one that gets the port.
+    // Some queue can always go on, because the list's own order satisfies the tokens. Among those that can, the queue
+    // with the earliest ready command goes next, because it gets the port.
     for (size_t done = 0; done < program_.size(); ++done) {
       if (tick && done % 4096 == 0) tick();
       Queue next = kLoad;
@@ -64,7 +64,7 @@ class Simulation {
     }
   }
 
-  // When the tokens that it waits for are given; kNever: some are not known yet.
+  // Cycle at which the command's tokens are given; kNever if some are not known yet.
   uint64_t TokensAt(const Command& command) const {
     uint64_t at = 0;
     for (int q = 0; q < kQueueCount; ++q) {
@@ -75,7 +75,7 @@ class Simulation {
     return at;
   }
 
-  // Without the port.
+  // Cycle at which the next command is ready, regardless of the port.
   uint64_t ReadyAt(Queue q) const {
     const State& queue = queues_[q];
     if (queue.next == queue.commands.size()) return kNever;
@@ -108,7 +108,8 @@ class Simulation {
     queue.ends.push_back(span.end);
   }
 
-  // Of the cycles that the execute queue waited, those until the last transfer it waited for are the port's.
+  // From the execute queue's waiting cycles, those until the end of the last transfer that it waited for count for the
+  // port.
   void CountStall(const Command& command, uint64_t free, uint64_t begin) {
     if (begin <= free) return;
     uint64_t transfers = free;
@@ -137,7 +138,7 @@ class Simulation {
     }
     std::vector<Span> spans = timeline_.spans;
     std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.begin < b.begin; });
-    uint64_t covered = 0;  // until here
+    uint64_t covered = 0;  // end of the covered cycles
     for (const Span& span : spans) {
       if (span.end <= covered) continue;
       counters.npu_active_cycles += span.end - std::max(span.begin, covered);

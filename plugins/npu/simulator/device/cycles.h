@@ -1,13 +1,13 @@
-// When each command begins and ends, and what that adds up to. Three queues work in order, side by side; a command
-// begins when the one before it in its queue has ended, when the tokens it waits for are given, and, if it moves data,
-// when the one DMA port is free: the port takes requests in the order in which they become ready, loads before stores.
-// A queue asks for its next transfer while the last one still moves, so that latency shows only where nothing hides it.
+// Computes when each command begins and ends, and sums up the counters. Three queues work in order, side by side. A
+// command begins when the one before it in its queue has ended and the tokens that it waits for are given. A transfer
+// also needs the one DMA port. The port serves requests in the order in which they become ready, loads before stores. A
+// queue requests its next transfer while the last one still moves, so latency shows only if nothing hides it.
 //
 //   Timeline timeline = Simulate(program, config);
 //   timeline.counters.npu_total_cycles;
 //   timeline.spans[i].begin;                      // of command i
 //
-// A pure function of commands and device: no clock, no state.
+// The result is a pure function of commands and device: there is no clock and no state.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@
 
 namespace epiphyte::npusim {
 
-// Of one run. Active: cycles in which at least one queue works; idle: the others, which only latency leaves. Stalls are
-// cycles in which the execute queue has work left but waits: for a token of the load or the store queue whose transfer
-// is under way (dma), or for what is computed elsewhere (dependency).
+// Counters of one run. In active cycles at least one queue works; the others are idle cycles, which only latency
+// causes. Stalls are cycles in which the execute queue has work left but waits. It waits for the token of a transfer
+// under way in the load or store queue (dma), or for computation elsewhere (dependency).
 struct CycleCounters {
   uint64_t npu_active_cycles = 0;
   uint64_t npu_idle_cycles = 0;
@@ -40,20 +40,20 @@ struct CycleCounters {
 };
 
 struct Span {
-  uint64_t begin = 0;  // of a transfer: when its first byte moves
+  uint64_t begin = 0;  // transfers: when the first byte moves
   uint64_t end = 0;
 };
 
 struct Timeline {
   CycleCounters counters;
-  std::vector<Span> spans;  // of the commands, in their order
+  std::vector<Span> spans;  // one per command, in order
 };
 
-// The program has passed Verify().
+// The program must have passed Verify().
 Timeline Simulate(std::span<const Command> program, const Config& config);
 
-// npu_total_cycles alone, quickly: what the compiler's search compares. tick is called now and then, and may throw to
-// stop.
+// Only npu_total_cycles, computed quickly for the compiler's search. `tick` is called from time to time and may throw
+// to stop.
 uint64_t TotalCycles(std::span<const Command> program, const Config& config, const std::function<void()>& tick = {});
 
 }  // namespace epiphyte::npusim

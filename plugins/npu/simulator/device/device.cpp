@@ -15,7 +15,7 @@ void CopyElements(std::byte* to, int64_t to_stride, const std::byte* from, int64
   }
 }
 
-// The innermost loop; single elements, which transposes move, apart.
+// The innermost loop. Single elements, which transposes move, have a separate path.
 void CopyRuns(std::byte* to, int64_t to_stride, const std::byte* from, int64_t from_stride, uint32_t count,
               uint32_t run) {
   if (run == 1) return CopyElements<1>(to, to_stride, from, from_stride, count);

@@ -1,10 +1,11 @@
-// One NPU's chip: scratchpad, accumulators, and what executes commands. Functional only; time is device/cycles.h.
+// One NPU chip: scratchpad, accumulators, and the execution of commands. It is functional only; device/cycles.h
+// computes time.
 //
 //   Device device(config);                       // reusable; one run at a time, each on any thread
 //   bool finished = device.Run(program, {.weights = ..., .scratch = ..., .inputs = ..., .outputs = ...}, nullptr);
 //
-// The program has passed Verify() for config and for memory of these sizes. On-chip memory begins as zeros, so a run's
-// bits are a function of the program and of what lies in external memory.
+// The program must have passed Verify() for the config and for memory of these sizes. On-chip memory begins as zeros,
+// so that a run's bits are a function of the program and of external memory.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +31,8 @@ class Device {
  public:
   explicit Device(const Config& config);
 
-  // go_on, unless empty, is asked before each command and every few milliseconds of a long one, with how many are done;
-  // false ends the run, and Run returns false.
+  // `go_on` is called before each command and every few milliseconds of a long one, with the number of finished
+  // commands. Run ends and returns false when `go_on` does. `go_on` may be empty.
   bool Run(std::span<const Command> program, const ExternalMemory& memory, const std::function<bool(size_t)>& go_on);
 
  private:

@@ -1,4 +1,4 @@
-// Rows of elements of any type, to and from int32. Strides are in bytes; offsets are verified before.
+// Converts rows of elements of any type to int32 and back. Strides are in bytes; offsets are already verified.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ void ReadElementsAs(const std::byte* from, int64_t stride, size_t count, int32_t
 }
 
 inline void ReadElements(Type type, const std::byte* from, int64_t stride, size_t count, int32_t* to) {
-  // The usual ones apart, where the compiler knows the stride.
+  // Common types have a separate path in which the compiler knows the stride.
   if (type == Type::kInt8 && stride == 1) return ReadElementsAs<int8_t>(from, 1, count, to);
   if (type == Type::kUint8 && stride == 1) return ReadElementsAs<uint8_t>(from, 1, count, to);
   switch (type) {
@@ -40,7 +40,7 @@ void WriteElementsAs(const int32_t* from, size_t count, std::byte* to, int64_t s
   }
 }
 
-// Values are in the type's range.
+// Values must be in the type's range.
 inline void WriteElements(Type type, const int32_t* from, size_t count, std::byte* to, int64_t stride) {
   switch (TypeSize(type)) {
     case 1:
@@ -51,7 +51,7 @@ inline void WriteElements(Type type, const int32_t* from, size_t count, std::byt
   }
 }
 
-// Rows are worked on in pieces of this many elements.
+// Rows are processed in chunks of this many elements.
 inline constexpr size_t kPiece = 256;
 
 inline int32_t ClampTo(int64_t value, int32_t low, int32_t high) {

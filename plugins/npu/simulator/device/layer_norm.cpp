@@ -1,4 +1,5 @@
-// Compiled with -ffp-contract=off: a fused multiply-add would give other bits on machines that have it.
+// This file is compiled with -ffp-contract=off, because fused multiply-add would give other bits on machines that have
+// it.
 #include <cmath>
 #include <vector>
 
@@ -8,7 +9,7 @@
 namespace epiphyte::npusim {
 namespace {
 
-// Halves upwards. What isn't a number (scales are a blob's bytes) becomes the low bound.
+// Rounds halves upwards. NaN becomes the low bound; it may occur because scales come from the blob.
 int32_t RoundTo(double value, int32_t zero_point, int32_t low, int32_t high) {
   const double rounded = std::floor(value + 0.5) + zero_point;
   if (!(rounded > low)) return low;
@@ -35,7 +36,7 @@ void RunLayerNorm(const LayerNormCommand& c, std::byte* scratchpad, Steps* steps
       sum += v;
       squares += int64_t{v} * v;
     }
-    // n^2 variance = n * squares - sum^2, exactly: up to 2^20 elements of 16 bits.
+    // n^2 variance = n * squares - sum^2 is exact for up to 2^20 elements of 16 bits.
     const __int128 spread = static_cast<__int128>(squares) * c.columns - static_cast<__int128>(sum) * sum;
     const double mean = static_cast<double>(sum) / count;
     const double variance = static_cast<double>(spread) / count / count;

@@ -15,7 +15,8 @@ namespace {
 // Numbers of commands in their queues, from 1; 0: none.
 using Clock = std::array<uint32_t, kQueueCount>;
 
-// Who touched a byte last. All writers of a byte are ordered (else there is a race), so the last one stands for them.
+// Last accesses to a byte. All writers of a byte are ordered, otherwise there is a race, so the last one stands for
+// them.
 struct Touch {
   uint32_t write = 0;
   uint8_t write_queue = 0;
@@ -43,7 +44,7 @@ class Search {
       }
       own.push_back(before);
       indices_[command.queue].push_back(i);
-      // What it reads before what it writes: in place is no race with itself.
+      // Reads are checked before writes, so that an in-place command doesn't race with itself.
       for (const bool write : {false, true}) {
         ForEachAccess(command.work, [&](const Access& access) {
           if (access.write == write && !race_) Check(i, access, before);
@@ -100,7 +101,7 @@ class Search {
   }
 
   std::span<const Command> program_;
-  std::array<std::vector<Clock>, kQueueCount> clocks_;  // what is before each command of a queue
+  std::array<std::vector<Clock>, kQueueCount> clocks_;  // commands that precede each command of a queue
   std::array<std::vector<size_t>, kQueueCount> indices_;
   std::map<std::pair<Space, uint32_t>, std::vector<Touch>> memories_;
   std::optional<Race> race_;

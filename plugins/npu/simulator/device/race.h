@@ -1,6 +1,6 @@
-// Finds commands that overlap in time on memory that one of them writes: what the tokens leave unordered. A compiler's
-// program must have none: its results would depend on how fast which queue is. Looks at order, not at one timing: two
-// commands are ordered when a chain of queue order and tokens leads from one to the other.
+// Finds commands that access the same memory, one of them writing, and that the tokens leave unordered. A compiler's
+// program must have none, because results would depend on the speed of the queues. The check is about order, not about
+// one timing: two commands are ordered if a chain of queue order and tokens leads from one to the other.
 //
 //   if (std::optional<Race> race = FindRace(program)) ...     // tests, and npusim check
 #pragma once
@@ -20,8 +20,8 @@ struct Race {
   std::string what;  // one line
 };
 
-// Byte by byte: the gaps of strided accesses belong to nobody. Takes 20 bytes for each byte of memory. The program has
-// passed Verify().
+// The check is byte by byte, so gaps of strided accesses don't count. It takes 20 bytes for each byte of memory. The
+// program must have passed Verify().
 std::optional<Race> FindRace(std::span<const Command> program);
 
 }  // namespace epiphyte::npusim

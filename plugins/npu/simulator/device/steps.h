@@ -1,4 +1,4 @@
-// Steps: lets one long command hear that its run is to end. A verified command can still be hours of work: a pool with
+// Steps: lets a long command notice that its run is to end. A verified command can take hours: for example a pool with
 // a window of 16,384 elements for each of 2^28 results.
 //
 //   Steps steps([&] { return !run.IsCancelled(); });
@@ -16,7 +16,7 @@ class Steps {
   // Thrown when the run is to end.
   struct Stopped {};
 
-  // `go_on` is asked now and then; false ends the run. May be empty.
+  // `go_on` is called from time to time; false ends the run. It may be empty.
   explicit Steps(std::function<bool()> go_on) : go_on_(std::move(go_on)) {}
 
   // Counts elements that are about to be computed.
@@ -29,7 +29,7 @@ class Steps {
   }
 
  private:
-  // Some milliseconds of work.
+  // Steps that take some milliseconds.
   static constexpr uint64_t kBetweenQuestions = uint64_t{1} << 22;
 
   void Ask() {
@@ -41,7 +41,7 @@ class Steps {
   uint64_t left_ = kBetweenQuestions;
 };
 
-// For a command that may be run without any: null counts nothing.
+// As steps->Count; a null `steps` counts nothing, for commands that run without one.
 inline void Count(Steps* steps, uint64_t count) {
   if (steps != nullptr) steps->Count(count);
 }

@@ -5,7 +5,7 @@
 namespace epiphyte::npusim {
 namespace {
 
-// As JSON's string. Bytes that aren't ASCII stay: names are UTF-8, or the viewer shows that they aren't.
+// The text as a JSON string. Bytes that aren't ASCII stay: valid names are UTF-8, and the viewer shows invalid ones.
 std::string Quoted(const std::string& text) {
   static constexpr char kHex[] = "0123456789abcdef";
   std::string quoted = "\"";

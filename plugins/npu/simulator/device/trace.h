@@ -1,4 +1,4 @@
-// A run's timeline as Chrome's trace events, which Perfetto and chrome://tracing open: a row for each queue, a
+// A run's timeline as Chrome trace events, which Perfetto and chrome://tracing open. It has a row for each queue and a
 // slice for each command, named after its operator. One cycle is shown as one microsecond.
 //
 //   std::ofstream file("run.json");
@@ -21,7 +21,7 @@ struct TracedGraph {
   Timeline timeline;
 };
 
-// Graphs are processes of the trace, each with its own cycles from 0.
+// Each graph is a process of the trace, with its own cycles from 0.
 void WriteTrace(std::ostream& out, std::span<const TracedGraph> graphs);
 
 }  // namespace epiphyte::npusim

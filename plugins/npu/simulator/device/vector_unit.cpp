@@ -19,7 +19,7 @@ int64_t DivideRound(__int128 value, __int128 divisor) {
 }
 
 struct Range {
-  int64_t begin, end;  // of kernel positions that lie within the tile
+  int64_t begin, end;  // kernel positions within the tile
 };
 
 Range Within(int64_t first, uint32_t kernel, uint32_t dilation, uint32_t size) {
@@ -177,7 +177,7 @@ void RunPool(const PoolCommand& c, std::byte* scratchpad, Steps* steps) {
 
 void RunLookup(const LookupCommand& c, std::byte* scratchpad, Steps* steps) {
   const size_t size = c.y_element_size;
-  std::array<std::byte, 256 * 4> table;  // y may lie where x or the table do
+  std::array<std::byte, 256 * 4> table;  // a copy, because y may overlap x or the table
   std::memcpy(table.data(), scratchpad + c.table_offset, 256 * size);
   std::vector<std::byte> x(c.columns);
   for (uint32_t row = 0; row < c.rows; ++row) {
@@ -252,7 +252,7 @@ void RunResize(const ResizeCommand& c, std::byte* scratchpad, Steps* steps) {
           const int64_t upper = x[0][j] * (kOne - fx) + x[1][j] * fx;
           const int64_t lower = x[2][j] * (kOne - fx) + x[3][j] * fx;
           const int64_t value = upper * (kOne - fy) + lower * fy - (int64_t{c.x_zero_point} << 28);
-          // 16 bits of fraction are left, so that the factor's 31 fit.
+          // 16 bits of fraction are kept, so that the product with the 31-bit factor fits.
           const int64_t product = RoundShift(value, 12) * c.multiplier;
           y[j] = ClampTo(c.y_zero_point + RoundShift(RoundShift(product, 16), c.shift), c.low, c.high);
         }

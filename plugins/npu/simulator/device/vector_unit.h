@@ -1,8 +1,9 @@
-// What runs beside the array: requantisation, elementwise work, pools, tables, softmax, norms, resizing. Each function
-// executes one verified command on the scratchpad (and the accumulators). All of it is integer arithmetic but the norm,
-// which is IEEE double without contraction; so bits are equal on every machine.
+// The unit beside the array: requantisation, elementwise operators, pools, tables, softmax, norms, resizing. Each
+// function executes one verified command on the scratchpad (and the accumulators). All of it is integer arithmetic
+// except the norm, which is IEEE double without contraction. So results have the same bits on every machine.
 //
-// Those that can take long count their steps, unless `steps` is null, and throw Steps::Stopped when the run is to end.
+// Functions that can take long count their steps unless `steps` is null. They throw Steps::Stopped when the run is to
+// end.
 #pragma once
 
 #include <cstddef>

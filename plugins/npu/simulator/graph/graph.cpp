@@ -11,7 +11,7 @@ namespace {
 
 [[noreturn]] void Invalid(const std::string& what) { throw InvalidGraph(what); }
 
-// A struct as this header knows it: what the caller's doesn't have is zero.
+// Reads a struct with this header's size. Fields that the caller's struct lacks are zero.
 template <typename T>
 T ReadStruct(const void* from, const std::string& what) {
   uint32_t size = 0;
@@ -25,7 +25,7 @@ T ReadStruct(const void* from, const std::string& what) {
   return copy;
 }
 
-// Element i of an array: the caller's structs lie as far from each other as the first one says that it is large.
+// Element i of an array. The caller's structs are as far apart as the first one's struct_size says.
 template <typename T>
 T ReadElement(const T* array, uint32_t i, const std::string& what) {
   if (array == nullptr) Invalid(what + ": the array is null");

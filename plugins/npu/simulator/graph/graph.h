@@ -1,10 +1,11 @@
-// A checked copy of an NsdkGraph: whatever the caller's arrays hold, what is in here is consistent. Counts, indices,
-// types, ranks, dimensions, scales, zero points, constants' sizes, the order of operators, who writes what.
+// A checked copy of an NsdkGraph; it is consistent whatever the caller's arrays hold. Checked are counts, indices,
+// types, ranks, dimensions, scales, zero points, sizes of constants, the order of operators, and that each tensor has
+// one writer.
 //
 //   Graph graph = CopyGraph(nsdk_graph);            // throws InvalidGraph
 //   for (const Op& op : graph.ops) { const Tensor& x = graph.tensors[op.inputs[0]]; ... op.Int(NSDK_GROUPS, 1) ... }
 //
-// Data of constants stays where the caller has it, for as long as the call lasts.
+// Data of constants isn't copied; the caller keeps it for the duration of the call.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +20,13 @@
 
 namespace epiphyte::npusim {
 
-// The caller broke a rule of nsdk.h.
+// Thrown if the caller broke a rule of nsdk.h.
 class InvalidGraph : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// The NPU doesn't have that.
+// Thrown if the NPU lacks a feature.
 class Unsupported : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -36,10 +37,10 @@ struct Tensor {
   uint32_t type = NSDK_TYPE_NONE;
   std::vector<int64_t> dims;
   std::vector<float> scales;
-  std::vector<int32_t> zero_points;  // as many as scales
-  uint32_t axis = 0;                 // of scales, where there are several
+  std::vector<int32_t> zero_points;  // one per scale
+  uint32_t axis = 0;                 // axis of several scales
   bool constant = false;
-  std::span<const std::byte> data;  // of a constant; empty where query_op has none
+  std::span<const std::byte> data;  // constants only; empty if query_op has no data
 
   int64_t Elements() const;
   float Scale(size_t i = 0) const { return scales.size() == 1 ? scales[0] : scales[i]; }
@@ -61,9 +62,10 @@ struct Op {
   std::map<uint32_t, Param> params;
 
   bool Has(uint32_t key) const { return params.contains(key); }
-  // One integer; otherwise where the key isn't given. Throws Unsupported where it has none.
+  // The one integer of the key; `otherwise` if the key isn't given. Throws Unsupported if the parameter has no integer.
   int64_t Int(uint32_t key, int64_t otherwise) const;
-  // count integers, all of them otherwise where the key isn't given. Throws Unsupported for another number of them.
+  // `count` integers, all of them `otherwise` if the key isn't given. Throws Unsupported if the parameter has another
+  // number of them.
   std::vector<int64_t> Ints(uint32_t key, size_t count, int64_t otherwise) const;
   uint32_t Input(size_t i) const { return i < inputs.size() ? inputs[i] : NSDK_NONE; }
 };
@@ -75,20 +77,21 @@ struct Graph {
   std::vector<uint32_t> inputs, outputs;
 };
 
-// What operators may have at most.
+// Maximum rank, dimension and number of elements of an operator's tensors.
 inline constexpr uint32_t kMaxRank = 6;
 inline constexpr int64_t kMaxDimension = int64_t{1} << 24;
 inline constexpr int64_t kMaxElements = int64_t{1} << 30;
 
-uint64_t ElementSize(uint32_t type);  // of NsdkType; 0: no type
+uint64_t ElementSize(uint32_t type);  // type is an NsdkType; 0: no type
 const char* TypeName(uint32_t type);
-const char* KindName(uint32_t kind);              // of NsdkOpKind; "an unknown operator"
+const char* KindName(uint32_t kind);              // kind is an NsdkOpKind; "an unknown operator"
 std::string ShapeText(std::span<const int64_t>);  // "[1, 3, 224, 224]"
 
-// with_data: constants must have their data (compile); else they may lack it (query_op).
+// With `with_data`, constants must have their data (compile); otherwise they may lack it (query_op).
 Graph CopyGraph(const NsdkGraph& graph, bool with_data = true, const std::function<void()>& tick = {});
 
-// A graph of that operator alone with the tensors that it uses: for query_op, whatever the size of the rest.
+// A graph of this operator alone with the tensors that it uses: for query_op, so that the size of the other operators
+// doesn't matter.
 Graph CopyOp(const NsdkGraph& graph, uint32_t op);
 
 }  // namespace epiphyte::npusim

@@ -11,7 +11,7 @@
 namespace epiphyte::npusim {
 namespace {
 
-// The fields of each command, in the order of the stream: the one place that knows it.
+// The fields of each command in stream order. No other code knows this order.
 template <typename A, typename T>
 requires std::is_base_of_v<Transfer, std::remove_const_t<T>>
 void Fields(A& a, T& c) {
@@ -196,7 +196,7 @@ void Encode(const Command& command, std::vector<std::byte>& stream) {
   std::visit([&](const auto& work) { Fields(writer, work); }, command.work);
 }
 
-// How many commands there are before the first one whose size can't be.
+// Number of commands before the first one with an invalid size.
 size_t CountCommands(std::span<const std::byte> stream) {
   size_t count = 0;
   for (size_t at = 0; stream.size() - at >= kHeaderWords * 4; ++count) {

@@ -1,6 +1,6 @@
-// Commands as they stand in a blob: little-endian 32-bit words. The first word of a command has its opcode (byte 0),
-// its queue (byte 1) and how many words it has (upper half); then come op, the three waits, and the fields of its
-// struct in their order. A command of an opcode always has the same number of words.
+// Encoding of commands in a blob: little-endian 32-bit words. A command's first word has its opcode (byte 0), its queue
+// (byte 1) and its number of words (upper half). Then come op, the three waits, and the fields of its struct in their
+// order. The number of words depends only on the opcode.
 //
 //   std::vector<std::byte> stream;   for (const Command& c : program) Encode(c, stream);
 //   std::vector<Command> program = Decode(stream);        // throws BadProgram: hostile bytes are fine
@@ -19,7 +19,7 @@
 
 namespace epiphyte::npusim {
 
-// what() has one line with the command's number.
+// what() returns one line with the command's number.
 class BadProgram : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -36,9 +36,9 @@ struct RegionSizes {
   std::vector<uint64_t> outputs;
 };
 
-// That every command is in a queue that has it, waits only for tokens given earlier in the list, has parameters in
-// their ranges, and reads and writes within scratchpad, accumulators and regions. Nothing is executed that didn't pass.
-// tick is called now and then, and may throw to stop.
+// Verifies that every command is in a queue that supports it and waits only for tokens given earlier in the list. Its
+// parameters must be in range, and it must read and write only within scratchpad, accumulators and regions. Only
+// verified programs are executed. `tick` is called from time to time and may throw to stop.
 void Verify(std::span<const Command> program, const Config& config, const RegionSizes& regions,
             const std::function<void()>& tick = {});
 

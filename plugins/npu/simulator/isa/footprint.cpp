@@ -50,7 +50,7 @@ struct Visitor {
   void operator()(const ConvCommand& c) const {
     visit(Image(c.x_offset, c.x_row_stride, c.x_pixel_stride, c.height, c.width, c.in_channels, false));
     Access weights = Image(c.w_offset, 0, c.w_row_stride, 1, 1, c.out_channels, false);
-    // Rows of weights are w_row_stride apart, whatever they are of.
+    // Rows of weights are w_row_stride apart, both for input channels and for kernel positions.
     weights.count = {c.window.height, c.window.width, c.depthwise != 0 ? 1 : c.in_channels, 1, 1};
     const int64_t position = static_cast<int64_t>(weights.count[2]) * c.w_row_stride;
     weights.stride = {position * c.window.width, position, c.w_row_stride};

@@ -1,5 +1,5 @@
-// What a command reads and writes, as runs of bytes in nested loops. Verification, the search for races and the
-// scratchpad's peak all look at commands through this.
+// Accesses of a command, as runs of bytes in nested loops. Verification, the search for races and the scratchpad's peak
+// use them.
 //
 //   ForEachAccess(command.work, [&](const Access& a) { if (a.Begin() < 0 || a.End() > size) ... });
 #pragma once
@@ -14,17 +14,17 @@ namespace epiphyte::npusim {
 
 enum class Space : uint8_t { kScratchpad, kAccumulator, kExternal };
 
-// In bytes, of kAccumulator in words. The numbers may be a hostile blob's: hence the width of what adds up.
+// Units are bytes, for kAccumulator words. The numbers may come from a hostile blob, so sums are 128 bits wide.
 struct Access {
   Space space = Space::kScratchpad;
-  uint32_t region = 0;  // of kExternal
+  uint32_t region = 0;  // kExternal only
   bool write = false;
   uint64_t offset = 0;
   uint64_t run = 0;
   std::array<uint64_t, 5> count{1, 1, 1, 1, 1};
   std::array<int64_t, 5> stride{};
 
-  // The interval that holds it all.
+  // Bounds of all accessed bytes.
   __int128 Begin() const { return offset + Reach(true); }
   __int128 End() const { return static_cast<__int128>(offset) + run + Reach(false); }
 

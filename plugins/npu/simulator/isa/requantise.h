@@ -1,4 +1,4 @@
-// The simulator's one rule for coming from one scale to another, in fixed point, so that it has equal bits everywhere:
+// The simulator's only rule for requantisation. It is in fixed point, so that results have the same bits everywhere:
 //
 //   FixedPoint f = ToFixedPoint(double(x_scale) * w_scale / y_scale);       // at compile time
 //   y = clamp(y_zero_point + Rescale(accumulator, f), low, high);           // on the device
@@ -21,8 +21,9 @@ struct FixedPoint {
 
 inline constexpr int32_t kMaxShift = 62;
 
-// |multiplier| in [2^(bits - 1), 2^bits). What is too small for it becomes 0. factor is finite and |factor| below
-// 2^(bits - 2). Of a product of two operands (ElementwiseCommand's kMul) bits is 30, so that nothing overflows.
+// |multiplier| is in [2^(bits - 1), 2^bits). A factor that is too small gives 0. `factor` must be finite and |factor|
+// below 2^(bits - 2). For a product of two operands (kMul of ElementwiseCommand) `bits` is 30, so that nothing
+// overflows.
 inline FixedPoint ToFixedPoint(double factor, int bits = 31) {
   int exponent = 0;
   const double mantissa = std::frexp(factor, &exponent);  // in [0.5, 1)
@@ -36,7 +37,7 @@ inline FixedPoint ToFixedPoint(double factor, int bits = 31) {
   return {static_cast<int32_t>(multiplier), shift};
 }
 
-// Two factors with one shift, for sums: the larger one has 30 bits.
+// Two factors with one shift, for sums; the larger factor has 30 bits.
 struct FixedPointPair {
   int32_t a = 0, b = 0, shift = 1;
 };
@@ -48,7 +49,7 @@ inline FixedPointPair ToFixedPointPair(double a, double b) {
   return {fixed(a), fixed(b), larger.shift};
 }
 
-// product: already multiplied by the multiplier.
+// `product` is already multiplied by the multiplier.
 inline int64_t RoundShift(int64_t product, int32_t shift) { return (product + (int64_t{1} << (shift - 1))) >> shift; }
 
 inline int64_t Rescale(int64_t value, FixedPoint f) { return RoundShift(value * f.multiplier, f.shift); }

@@ -1,5 +1,5 @@
-// Cycles of a systolic array for matrix products C [m][n] = A [m][k] B [k][n], from its geometry alone. One operand's
-// (or the result's) tile of rows x columns stays in the array: a fold. The third dimension streams through it.
+// Cycles of a systolic array for GEMMs C [m][n] = A [m][k] B [k][n], from its geometry alone. A fold is a tile of rows
+// x columns of one operand, or of the result, that stays in the array. The third dimension streams through it.
 //
 //   Folds folds = FoldsOf(Dataflow::kWeightStationary, 16, 16, {.m = 196, .n = 256, .k = 1024});
 //   IsolatedFoldCycles(folds, 16, 16);    // each fold waits for the one before to drain: SCALE-Sim's array
@@ -24,7 +24,7 @@ struct Product3 {
 struct Folds {
   uint64_t count = 0;
   uint64_t stream = 0;     // cycles for which operands stream through a fold
-  bool preloaded = false;  // what stays has to be moved in, row by row, before
+  bool preloaded = false;  // the stationary tile is first moved in, row by row
 };
 
 inline Folds FoldsOf(Dataflow dataflow, uint64_t rows, uint64_t columns, const Product3& p) {
@@ -37,14 +37,14 @@ inline Folds FoldsOf(Dataflow dataflow, uint64_t rows, uint64_t columns, const P
   return {};
 }
 
-// From the first operand at a corner of the array to the last one at the corner across.
+// Cycles from the first operand at one corner of the array to the last one at the opposite corner.
 inline uint64_t SkewCycles(uint64_t rows, uint64_t columns) { return rows + columns - 2; }
 
 inline uint64_t IsolatedFoldCycles(const Folds& folds, uint64_t rows, uint64_t columns) {
   return folds.count * ((folds.preloaded ? rows : 0) + folds.stream + SkewCycles(rows, columns));
 }
 
-// Without the one skew at the end.
+// Cycles of all folds, without the single skew at the end.
 inline uint64_t ChainedFoldCycles(const Folds& folds, uint64_t rows) {
   return folds.count * ((folds.preloaded ? rows : 0) + folds.stream);
 }

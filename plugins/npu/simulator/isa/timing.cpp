@@ -7,7 +7,7 @@
 namespace epiphyte::npusim {
 namespace {
 
-// What every command costs to be fetched and decoded, and lanes to fill.
+// Cycles of every command for fetching, decoding, and filling the lanes.
 constexpr uint64_t kStart = 8;
 
 uint64_t CeilDivide(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
@@ -19,12 +19,12 @@ uint64_t Product(const Count& counts) {
   return n;
 }
 
-// The unit beside the array that works on whole vectors has as many lanes as the array has columns.
+// Number of vectors. The vector unit beside the array has as many lanes as the array has columns.
 uint64_t Lanes(uint64_t rows, uint64_t elements, const Config& config) {
   return rows * CeilDivide(elements, config.columns);
 }
 
-// Bytes behind each other count as one run of lanes, so a loop that goes on where the inner one ended is part of it.
+// Contiguous bytes count as one run of lanes. So a loop that continues where the inner one ended is part of the run.
 uint64_t ElementwiseVectors(const ElementwiseCommand& c, const Config& config) {
   uint64_t inner = c.count[4];
   int i = 3;
@@ -65,10 +65,10 @@ struct Cycles {
     return kStart + Lanes(uint64_t{c.out_height} * c.out_width * c.window.height * c.window.width, c.channels, config);
   }
   uint64_t operator()(const LookupCommand& c) const { return kStart + Lanes(c.rows, c.columns, config); }
-  // Passes over a row: the maximum, the sum, the quotients; the mean, the variance, the result.
+  // Three passes over a row: maximum, sum, quotients; or mean, variance, result.
   uint64_t operator()(const SoftmaxCommand& c) const { return kStart + 3 * Lanes(c.rows, c.columns, config); }
   uint64_t operator()(const LayerNormCommand& c) const { return kStart + 3 * Lanes(c.rows, c.columns, config); }
-  // Four sources to an element.
+  // Each element has four sources.
   uint64_t operator()(const ResizeCommand& c) const {
     return kStart + 4 * Lanes(uint64_t{c.out_height} * c.out_width, c.channels, config);
   }
@@ -77,7 +77,7 @@ struct Cycles {
 }  // namespace
 
 TransferCost CostOf(const Transfer& transfer, const Config& config) {
-  // Loops whose runs follow each other outside make longer runs, in whatever order they lie on the chip.
+  // Loops with runs that are contiguous in external memory make longer runs, whatever their order on the chip.
   uint64_t run = transfer.run;
   int i = 4;
   for (; i >= 0; --i) {

@@ -81,7 +81,7 @@ void CheckWindow(const Window& w) {
           "the padding of a window is over 2^20");
 }
 
-// Offsets of what is read as words of 32 bits.
+// Checks offsets that are read as 32-bit words.
 void CheckAligned(uint32_t offset) { Require(offset % 4 == 0, "a table doesn't begin at a multiple of 4"); }
 void CheckElements(Type type, std::initializer_list<int64_t> offsets) {
   for (const int64_t offset : offsets) {
@@ -97,8 +97,8 @@ struct Parameters {
   Queue queue;
   const Config& config;
 
-  // Tiles are copied, so strides of 0 must not make much more of them than there is; but pixels may overlap, as they do
-  // where a row of a kernel is taken for channels.
+  // The device copies tiles, so strides of 0 must not enlarge them much. Pixels may overlap, because kernel rows can be
+  // folded into channels.
   void Fits(uint64_t rows, uint64_t columns, uint64_t channels) const {
     Require(rows * columns * channels <= uint64_t{16} * config.scratchpad_bytes,
             "a tile has more than 16 times as many elements as the scratchpad");
@@ -257,7 +257,7 @@ void CheckAccess(const Access& access, const Config& config, const RegionSizes& 
       break;
   }
   if (!access.write) return;
-  // With strides of 0 a command could be at it for days, in which no run can be cancelled.
+  // With strides of 0 a command could run for days, and runs can't be cancelled within it.
   __int128 written = access.run;
   for (const uint64_t count : access.count) written *= count;
   Require(written <= 16 * size, "it writes more than 16 times as much as the memory has");

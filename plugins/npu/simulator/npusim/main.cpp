@@ -4,7 +4,7 @@
 //   npusim check resnet.blob
 //   npusim run resnet.blob --inputs image.bin --outputs . --counters --trace run.json
 //
-// The device is the one that the blob was compiled for; --option KEY=VALUE changes it, as a context's options do.
+// The device is the one that the blob was compiled for. --option KEY=VALUE changes it, as a context's options do.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

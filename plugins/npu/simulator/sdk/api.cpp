@@ -1,6 +1,6 @@
 // The table of nsdk.h. Each function checks what it is given, does its work through the other files of this folder, and
 // lets no exception out.
-#define NSDK_IMPLEMENTATION  // of nsdk_get_api
+#define NSDK_IMPLEMENTATION  // this file defines nsdk_get_api
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr char kSdkVersion[] = "1.0.0";
 
-// The architecture of a device with no options; good as long as the library is open.
+// The architecture of a device without options; the text is valid as long as the library is open.
 const char* DefaultArchitecture() {
   static const auto& text = *new std::string(Architecture(Config{}));
   return text.c_str();

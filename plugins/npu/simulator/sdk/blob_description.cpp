@@ -7,7 +7,7 @@ namespace epiphyte::npusim {
 namespace {
 
 struct Description {
-  NsdkBlobInfo info{};  // first: what the caller has is its address
+  NsdkBlobInfo info{};  // must be first: the caller holds its address
   Blob blob;
   std::vector<NsdkBlobGraph> graphs;
   std::vector<std::vector<NsdkIo>> ios;
@@ -36,7 +36,7 @@ const NsdkBlobInfo* DescribeBlob(Blob blob) {
   Description& d = *description;
   d.blob = std::move(blob);
   for (const BlobGraph& graph : d.blob.graphs) {
-    // Vectors of ios may move, what they hold doesn't.
+    // The vectors of ios may move; their elements don't.
     const NsdkIo* inputs = Describe(graph.inputs, d).data();
     const NsdkIo* outputs = Describe(graph.outputs, d).data();
     d.graphs.push_back({.struct_size = sizeof(NsdkBlobGraph),

@@ -1,4 +1,4 @@
-// NsdkBlobInfo with all that it points to.
+// NsdkBlobInfo with all the memory that it points to.
 #pragma once
 
 #include "nsdk.h"
@@ -6,8 +6,8 @@
 
 namespace epiphyte::npusim {
 
-// blob: as ReadDescription gives it. Owned by the caller until ReleaseBlobInfo; nothing of it points into the blob's
-// bytes.
+// `blob` is a result of ReadDescription. The caller owns the description until ReleaseBlobInfo. Nothing in it points
+// into the blob's bytes.
 const NsdkBlobInfo* DescribeBlob(Blob blob);
 void ReleaseBlobInfo(const NsdkBlobInfo* info);
 

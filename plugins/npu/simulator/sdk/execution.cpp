@@ -120,7 +120,7 @@ void NsdkExecution::Run(const NsdkTask* task) {
 void NsdkExecution::Start(void (*done)(void* user, NsdkStatus status), void* user) {
   Begin();
   try {
-    // The thread of an earlier run has nothing left to do but to end.
+    // The thread of an earlier run only has to end.
     if (thread_.joinable()) thread_.join();
     thread_ = std::thread([this, done, user] {
       Failure failure;
@@ -134,7 +134,7 @@ void NsdkExecution::Start(void (*done)(void* user, NsdkStatus status), void* use
         const std::lock_guard lock(mutex_);
         started_ = std::move(failure);
       }
-      // The run is over for wait only when done has returned.
+      // For wait, the run is over only after done has returned.
       if (done != nullptr) done(user, status);
       Finish(status == NSDK_OK);
     });

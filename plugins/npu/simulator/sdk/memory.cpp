@@ -34,7 +34,7 @@ void ImportDescriptor(NsdkMemory& memory, int fd, uint64_t offset) {
   Require(fstat(fd, &status) == 0, "file descriptor " + std::to_string(fd) + ": " + std::strerror(errno));
   const auto most = static_cast<uint64_t>(std::numeric_limits<off_t>::max());
   Require(offset <= most && memory.size <= most - offset, "offset and size of the import overflow");
-  // Pages behind a file's end can be mapped, but not touched.
+  // Pages beyond a file's end can be mapped, but not accessed.
   Require(!S_ISREG(status.st_mode) || offset + memory.size <= static_cast<uint64_t>(status.st_size),
           "the file has " + std::to_string(status.st_size) + " bytes, expected at least offset " +
               std::to_string(offset) + " + size " + std::to_string(memory.size));

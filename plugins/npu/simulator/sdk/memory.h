@@ -1,4 +1,4 @@
-// Memory that executions read and write in place: new, the caller's, or a file's.
+// Memory that executions read and write in place: allocated, the caller's, or a file's.
 //
 //   std::unique_ptr<NsdkMemory> memory = CreateMemory({.kind = NSDK_IMPORT_FD, .size = 4096, .offset = 100, .fd = fd});
 #pragma once

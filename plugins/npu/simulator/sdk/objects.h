@@ -1,7 +1,8 @@
-// What the opaque pointers of nsdk.h point to.
+// Definitions of the opaque types of nsdk.h.
 //
-// Contexts outlive all that was made with them. A program keeps its blob's weights and its groups' memory alive, an
-// execution has a chip of its own; so executions run at once, each on the thread that calls run or on one of run_async.
+// Contexts outlive all objects that were made with them. A program keeps its blob's weights and its groups' memory
+// alive. Each execution has a separate chip, so executions run concurrently. Each runs on the thread that calls run or
+// on a thread of run_async.
 #pragma once
 
 #include <condition_variable>
@@ -43,7 +44,7 @@ struct NsdkCompiled {
 
 namespace epiphyte::npusim {
 
-// Zeros that take no memory before they are touched, however many of them a blob asks for.
+// Zeroed memory. Pages take no memory before they are touched, however many bytes a blob asks for.
 class ZeroedBytes {
  public:
   explicit ZeroedBytes(uint64_t size = 0)
@@ -61,10 +62,10 @@ class ZeroedBytes {
   std::unique_ptr<std::byte, Free> bytes_;
 };
 
-// What a group's programs share. It lives as long as one of them or the group.
+// Scratch memory that a group's programs share. It lives as long as one of them or the group.
 struct SharedScratch {
-  Turns turns;         // of the programs that run, or that join
-  ZeroedBytes memory;  // as large as the largest program's
+  Turns turns;         // for programs that run or join
+  ZeroedBytes memory;  // as large as the largest program needs
 };
 
 struct SharedWeights {
@@ -72,7 +73,7 @@ struct SharedWeights {
   std::mutex mutex;
   std::multimap<uint64_t, std::weak_ptr<const std::vector<std::byte>>> by_hash;
 
-  // Those of a program that is in the group, where they are equal; else a copy.
+  // Returns the weights of a program in the group if they are equal, otherwise a copy.
   Bytes Find(std::span<const std::byte> weights);
 };
 
@@ -80,8 +81,8 @@ struct SharedWeights {
 
 struct NsdkGroup {
   uint32_t kind = 0;
-  std::shared_ptr<epiphyte::npusim::SharedScratch> scratch;  // of NSDK_SHARE_SCRATCH
-  std::shared_ptr<epiphyte::npusim::SharedWeights> weights;  // of NSDK_SHARE_WEIGHTS
+  std::shared_ptr<epiphyte::npusim::SharedScratch> scratch;  // NSDK_SHARE_SCRATCH only
+  std::shared_ptr<epiphyte::npusim::SharedWeights> weights;  // NSDK_SHARE_WEIGHTS only
 };
 
 struct NsdkMemory {
@@ -101,11 +102,11 @@ struct NsdkMemory {
 struct NsdkProgram {
   NsdkContext* context = nullptr;
   epiphyte::npusim::Blob blob;
-  epiphyte::npusim::SharedWeights::Bytes weights;  // null: the caller's blob, which stays
+  epiphyte::npusim::SharedWeights::Bytes weights;  // null: the weights are in the caller's blob, which stays
   std::shared_ptr<epiphyte::npusim::SharedScratch> scratch;
-  int32_t priority = 0;  // where its runs wait for others: for the scratch memory that they share
+  int32_t priority = 0;  // priority of its runs when they wait for shared scratch memory
 
-  // Of a graph, on this context's device. Cycles depend on nothing else, so they are counted once.
+  // Counters of a graph on this context's device. Cycles depend on nothing else, so they are computed once.
   const epiphyte::npusim::CycleCounters& CountersOf(uint32_t graph);
 
  private:
@@ -121,7 +122,7 @@ struct NsdkExecution {
   void Bind(uint32_t direction, uint32_t index, const NsdkBinding& binding);
   void Run(const NsdkTask* task);
   void Start(void (*done)(void* user, NsdkStatus status), void* user);
-  // The started run's failure; its status is NSDK_OK when there is none.
+  // Failure of the started run; its status is NSDK_OK if the run succeeded.
   epiphyte::npusim::Failure Wait();
   epiphyte::npusim::CycleCounters Counters();
 
@@ -132,7 +133,7 @@ struct NsdkExecution {
     std::byte* address = nullptr;
   };
 
-  void Begin();  // throws NSDK_BUSY, or for what isn't bound
+  void Begin();  // throws NSDK_BUSY, or an error for an unbound input or output
   void Finish(bool finished);
   void Execute(const NsdkTask* task);
 
@@ -143,7 +144,7 @@ struct NsdkExecution {
   epiphyte::npusim::ZeroedBytes own_scratch_;
   std::vector<Bound> inputs_, outputs_;
 
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the fields below
   std::condition_variable over_;
   State state_ = State::kIdle;
   bool ever_finished_ = false;

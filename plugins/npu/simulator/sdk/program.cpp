@@ -8,7 +8,7 @@
 namespace epiphyte::npusim {
 namespace {
 
-// FNV-1a by words: finds candidates only, whose bytes are then compared.
+// FNV-1a over words. It only finds candidates; their bytes are then compared.
 uint64_t HashOf(std::span<const std::byte> bytes) {
   uint64_t hash = 0xcbf29ce484222325u ^ bytes.size();
   size_t i = 0;

@@ -11,7 +11,7 @@ namespace {
 
 struct Option {
   const char* key;
-  const char* values;  // in words
+  const char* values;  // allowed values, in words
   bool (*set)(Settings& settings, const std::string& value);
 };
 
@@ -22,7 +22,7 @@ std::optional<uint32_t> Number(std::string_view text, uint32_t most) {
   return number;
 }
 
-// "0.5" of unit 1000 is 500: digits, at most three of them behind a point.
+// Parses thousandths: "0.5" of unit 1000 is 500. Accepts digits, at most three of them after a point.
 std::optional<uint32_t> Thousandths(std::string_view text, uint32_t most) {
   const size_t point = text.find('.');
   const std::string_view fraction = point == std::string_view::npos ? "" : text.substr(point + 1);

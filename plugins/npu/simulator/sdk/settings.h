@@ -1,4 +1,4 @@
-// What a context's options say, and what it compiles and runs with.
+// Options of a context, and the settings that it compiles and runs with.
 //
 //   Settings settings;
 //   SetOption(settings, "array", "32x32");     // throws SdkError that names the option and says what there is
@@ -21,7 +21,7 @@ struct Settings {
 void SetOption(Settings& settings, const std::string& key, const std::string& value);
 void Finish(const Settings& settings);
 
-// "array (ROWSxCOLUMNS), scratchpad_kib, ...": for messages and npusim's help.
+// The known options, for messages and npusim's help: "array (ROWSxCOLUMNS), scratchpad_kib, ...".
 std::string KnownOptions();
 
 }  // namespace epiphyte::npusim

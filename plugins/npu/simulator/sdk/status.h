@@ -1,5 +1,5 @@
-// How the SDK's C functions begin and end: what goes wrong inside is an SdkError (or what compiler and blob throw),
-// what comes out is a status and a reason; structs are read and written as far as their struct_size says.
+// Entry and exit of the SDK's C functions. An internal failure is an SdkError (or an exception of compiler or blob); it
+// becomes a status and a reason. Structs are read and written as far as their struct_size says.
 //
 //   NsdkStatus Load(NsdkContext* context, ..., NsdkReason* reason) {
 //     return Guard(reason, [&] {
@@ -30,14 +30,14 @@ inline void Require(bool holds, const std::string& what, NsdkStatus status = NSD
   if (!holds) throw SdkError(status, what);
 }
 
-// Of an exception that is being handled.
+// Status and reason of the exception that is being handled.
 struct Failure {
   NsdkStatus status = NSDK_OK;
   std::string text;
 };
 Failure CurrentFailure() noexcept;
 
-// One line, cut where the reason ends. reason may be null.
+// Writes one line, cut to the size of the reason. `reason` may be null.
 void WriteReason(NsdkReason* reason, const std::string& text) noexcept;
 
 template <typename Function>
@@ -52,14 +52,14 @@ NsdkStatus Guard(NsdkReason* reason, const Function& function) noexcept {
   }
 }
 
-// Of a struct that need not be aligned: elements are as far apart as their caller says.
+// struct_size of a struct that needn't be aligned: the caller determines the distance of array elements.
 inline uint32_t SizeAt(const void* from) {
   uint32_t size = 0;
   std::memcpy(&size, from, sizeof(size));
   return size;
 }
 
-// What lies beyond struct_size is zero.
+// Fields beyond struct_size are zero.
 template <typename T>
 T ReadStruct(const T* from, const char* what) {
   Require(from != nullptr, std::string(what) + " is null, expected a pointer");
@@ -71,7 +71,7 @@ T ReadStruct(const T* from, const char* what) {
   return value;
 }
 
-// Element index of an array whose elements are as large as the first one says.
+// Element `index` of an array. Elements are as large as the first one says.
 template <typename T>
 T ReadElement(const T* array, size_t index, const char* what) {
   Require(array != nullptr, std::string(what) + " is null, expected an array");

@@ -1,10 +1,10 @@
-// What can't be done side by side is done in turns: of those who wait, the one of the highest priority comes next, of
-// equal ones who came first.
+// Turns for work that can't overlap: among waiting callers the one with the highest priority is next, and among equal
+// ones the one that came first.
 //
 //   const Turns::Turn turn(turns, priority, [&] { return !cancelled; });
 //   if (turn) ...                             // ours until the end of the block
 //
-// Who waits at a low priority waits for as long as others keep coming at a higher one.
+// A caller with a low priority waits as long as others keep coming with a higher one.
 #pragma once
 
 #include <chrono>
@@ -21,8 +21,8 @@ class Turns {
  public:
   class Turn {
    public:
-    // Waits. still_wanted, unless empty, is asked while it does, a few times in 100 ms, on the caller's thread; false
-    // from it: there is no turn. What it throws goes to the caller.
+    // Waits for the turn. `still_wanted` is called a few times per 100 ms meanwhile, on the caller's thread; it may be
+    // empty. If it returns false there is no turn. Its exceptions reach the caller.
     Turn(Turns& turns, int32_t priority, const std::function<bool()>& still_wanted)
         : turns_(turns), taken_(turns.Take(priority, still_wanted)) {}
     Turn(const Turn&) = delete;
@@ -38,7 +38,7 @@ class Turns {
   };
 
  private:
-  using Place = std::pair<int64_t, uint64_t>;  // what is urgent first, then what came first
+  using Place = std::pair<int64_t, uint64_t>;  // by urgency, then by arrival
 
   bool Take(int32_t priority, const std::function<bool()>& still_wanted) {
     std::unique_lock lock(mutex_);

@@ -1,12 +1,12 @@
-// What Operator::on_host functions are made of: computing with tensors of a few elements on the host, while a program is
-// made. As on the device, integers wrap around their type and floats are rounded to theirs.
+// Building blocks of Operator::on_host functions: they compute with tensors of a few elements on the host, while a
+// program is made. As on the device, integers wrap around their type and floats are rounded to theirs.
 //
 //     std::vector<HostTensor> AddOnHost(const ir::Node&, HostInputs inputs) {
 //       return HostBinary(inputs[0]->type, *inputs[0], *inputs[1], [](auto a, auto b) { return a + b; });
 //     }
 //
-// A result of more than kMostHostElements isn't computed: on_host then returns nothing, and record does it on the device.
-// Everything throws kit::Error(INVALID_ARGUMENT) for what makes no sense.
+// A result of more than kMostHostElements isn't computed: on_host then returns nothing, and record does it on the
+// device. All functions throw kit::Error(INVALID_ARGUMENT) for invalid arguments.
 #pragma once
 
 #include <array>
@@ -30,8 +30,7 @@ inline const HostTensor* HostInput(HostInputs inputs, size_t i) { return i < inp
 // Few enough for the host.
 bool FitsHost(const Dims& dims);
 
-// What an element of the type holds when it is given a value: integers lose their upper bits, bool is 0 or 1, floats
-// are rounded.
+// The value that an element of the type stores: integers lose their upper bits, bool is 0 or 1, floats are rounded.
 int64_t HoldInteger(EpElementType type, int64_t value);
 double HoldFloat(EpElementType type, double value);
 
@@ -65,7 +64,7 @@ HostTensor HostUnary(EpElementType type, const HostTensor& x, const Op& op);
 template <typename Op>
 std::vector<HostTensor> HostBinary(EpElementType type, const HostTensor& a, const HostTensor& b, const Op& op);
 
-// Appends to the tensor, whose `dims` say how many elements it gets in the end.
+// Appends to the tensor. Its `dims` give the final number of elements.
 template <typename Value>
 void HostAppend(HostTensor& tensor, Value value) {
   if (tensor.IsFloat())

@@ -54,7 +54,7 @@ IntegerRange RangeOf(EpElementType type) {
   return {INT64_MIN >> (64 - bits), INT64_MAX >> (64 - bits)};
 }
 
-// What no elements reduce to.
+// The result of a reduction over no elements.
 template <typename Value>
 Value Neutral(Reduction reduction, EpElementType type) {
   if (reduction == Reduction::kSum) return 0;

@@ -10,7 +10,7 @@ namespace {
 
 bool IsFloat(EpElementType type) { return kit::Contains(kDeviceFloats, type); }
 
-// What bounds nothing.
+// A bound that limits no value.
 MapParameter NoBound(EpElementType type, bool upper) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   if (IsFloat(type)) return MapParameter::Of(upper ? kInfinity : -kInfinity);

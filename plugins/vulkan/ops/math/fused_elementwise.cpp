@@ -1,5 +1,5 @@
-// epiphyte.kit.Elementwise: trees of element-wise operators, each in one dispatch whose code is made of specialization
-// constants, so that results in between stay in registers.
+// epiphyte.kit.Elementwise: trees of element-wise operators, each in one dispatch. Specialization constants hold its
+// code, so intermediate results stay in registers.
 #include "epiphyte/kit/abi/error.hpp"
 #include "epiphyte/kit/fuse/operators.hpp"
 #include "epiphyte/kit/shape/broadcast.hpp"

@@ -10,8 +10,8 @@
 
 namespace epiphyte::vulkan {
 
-// Each returns nothing for an operator, or attributes, that it doesn't know: the device computes it.
-// Of one operand, types equal: Abs, Neg, Sign, Floor, Ceil, Round, Sqrt, Reciprocal, Not, BitwiseNot, Relu.
+// All functions return nothing for an operator or attributes that they don't know: the device then computes the node.
+// Unary operators with equal types: Abs, Neg, Sign, Floor, Ceil, Round, Sqrt, Reciprocal, Not, BitwiseNot, Relu.
 std::vector<HostTensor> UnaryOnHost(const ir::Node& node, HostInputs inputs);
 // Arithmetic, comparisons, logic and bits of two operands, with their legacy broadcasting.
 std::vector<HostTensor> BinaryOnHost(const ir::Node& node, HostInputs inputs);

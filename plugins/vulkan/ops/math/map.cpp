@@ -14,7 +14,7 @@ using kit::fuse::ElementwiseProgram;
 
 constexpr uint32_t kFours = 4;
 
-// What a division by `size` takes: Quotient of divide.glsl.
+// Appends the parameters of a division by `size`: see Quotient in divide.glsl.
 void AppendDivision(std::vector<uint32_t>& rows, uint32_t size) {
   const Divisor by(size);
   rows.insert(rows.end(), {size, by.multiplier, by.shift});

@@ -83,7 +83,7 @@ void AddQuantizedElementwise(Recording& r, EpElementType type, const MapStep& st
                              std::span<const MapOperand> operands, std::span<const MapQuantization> quantizations,
                              float low, float high, int32_t y, const Dims& out);
 
-// What of a program runs in one dispatch: limits for kit::fuse::FuseElementwise.
+// Size limits of a program that runs in one dispatch, for kit::fuse::FuseElementwise.
 inline constexpr size_t kMostProgramOperands = 8;
 inline constexpr size_t kMostProgramSteps = 16;
 

@@ -37,7 +37,7 @@ enum class MapOp : uint32_t {
   kElu,
   kHardSigmoid,
   kClip,
-  // Of a and the parameters.
+  // Functions of a and the parameters.
   kFloor = 32,
   kCeil,
   kRound,
@@ -62,7 +62,7 @@ enum class MapOp : uint32_t {
   kShrink,           // by p0 outside of -p1 and p1
   kBitwiseNot,
   kNot,
-  // Of a and b.
+  // Functions of a and b.
   kPow = 64,
   kMod,   // the sign of b
   kFmod,  // the sign of a

@@ -23,7 +23,8 @@ void RecordSoftmax(Recording& r) {
   }
   const int32_t y = r.Output(0, type, dims);
   const int64_t rows = view.outer * view.inner;
-  // Rows whose elements lie apart have neighbours side by side: an invocation for each reads as they lie.
+  // Neighbouring rows are contiguous when the elements of a row are strided. One invocation per row then reads
+  // contiguous memory.
   const RowWork work(r.capabilities(), {.count = rows,
                                         .length = view.size,
                                         .passes = 3,

@@ -76,7 +76,7 @@ MapStep StepOf(const ir::Node& node) {
   return {row->op, MapParameter::Of(values[0]), MapParameter::Of(values[1])};
 }
 
-// Of input 0 to output 0, which may have another type.
+// Maps input 0 to output 0, which may have another type.
 void RecordStep(Recording& r, const MapStep& step) {
   const EpElementType type = r.InputType(0);
   const Dims dims = r.InputDims(0);

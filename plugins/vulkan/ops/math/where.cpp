@@ -1,4 +1,4 @@
-// Where: one of two tensors, element by element.
+// The operator Where: selects from two tensors, element by element.
 #include "epiphyte/kit/abi/fail.hpp"
 #include "epiphyte/kit/shape/broadcast.hpp"
 #include "plugins/vulkan/ops/math/host_math.h"

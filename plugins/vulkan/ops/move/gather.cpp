@@ -12,7 +12,7 @@ namespace {
 constexpr uint64_t kMostBytes = 16;
 constexpr int64_t kEach = 4;
 
-// What gather.comp is told: see there.
+// Parameters of gather.comp; described there.
 struct GatherRun {
   int64_t outer;
   int64_t tuples;   // of each of outer

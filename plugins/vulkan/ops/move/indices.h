@@ -1,7 +1,7 @@
-// What operators with indices on the device share. Indices are int32 or int64; negative ones count from the end. What
-// an index means is seen on the device only, where nothing can be thrown: one that is out of range never leads outside
-// of a tensor; what it should have read is 0, and what it should have changed stays as it is. (The CPU plugin makes it
-// an error. Indices that the host knows are checked.)
+// Shared code of operators with indices on the device. Indices are int32 or int64; negative ones count from the end.
+// Values of indices are seen only on the device, which cannot throw. An index out of range never accesses memory
+// outside a tensor: a read gives 0, and a write is dropped. The CPU plugin reports an error instead. Indices that the
+// host knows are checked.
 #pragma once
 
 #include "epiphyte/kit/abi/fail.hpp"
@@ -18,7 +18,7 @@ inline void CheckIndex(int64_t at, int64_t dim) {
     kit::FailArgument("index ", at, " found, a value in [", -dim, ", ", dim - 1, "] expected");
 }
 
-// Of indices that the host may know, into one axis.
+// Checks indices into one axis, if the host knows them.
 inline void CheckIndices(const HostTensor* indices, int64_t dim) {
   if (indices == nullptr) return;
   for (int64_t at : indices->ints) CheckIndex(at, dim);

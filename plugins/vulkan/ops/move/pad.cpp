@@ -28,7 +28,7 @@ std::string CheckPad(const NodeCheck& check) {
   return {};
 }
 
-// What stands outside: an input, or an attribute.
+// The padding value: an input, or an attribute.
 int32_t PadValue(Recording& r) {
   const EpElementType type = r.InputType(0);
   if (r.node().since_version >= 11 && r.HasInput(2)) {
@@ -66,7 +66,7 @@ void RecordPad(Recording& r) {
   AddPad(r, kit::PadModeOf(r.node().String("mode", "constant")), pads, PadValue);
 }
 
-// Of constants, in shape computations: with zeros or with a value that is an input.
+// Pads constants in shape computations: with zeros, or with a value that is an input.
 std::vector<HostTensor> PadOnHost(const ir::Node& node, HostInputs inputs) {
   const HostTensor& x = *inputs[0];
   const kit::Pads pads = PadsOf(node, x.dims.size(), HostInput(inputs, 1), HostInput(inputs, 3));
@@ -99,7 +99,7 @@ std::vector<HostTensor> PadOnHost(const ir::Node& node, HostInputs inputs) {
   return {std::move(y)};
 }
 
-// Crops what is too long and pads what is too short, on both sides alike.
+// Crops or pads each axis to the wanted size, on both sides alike.
 void RecordCenterCropPad(Recording& r) {
   const Dims x = r.InputDims(0);
   const Dims wanted = HostDims(r.RequireHost(1), "shape");

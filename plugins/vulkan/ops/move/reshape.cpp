@@ -9,7 +9,7 @@ namespace {
 
 Dims IntsOf(const ir::Node& node, std::string_view name) { return Dims(std::span<const int64_t>(node.Ints(name))); }
 
-// Of an input of dimensions x; `given` is the second input, null without one.
+// Output dimensions for an input of dimensions x; `given` is the second input, null without one.
 Dims ReshapeDims(const ir::Node& node, const Dims& x, const HostTensor* given) {
   const Dims wanted = given != nullptr ? HostDims(*given, "shape") : IntsOf(node, "shape");
   return kit::ReshapeDims(x, wanted, node.Int("allowzero", 0) != 0);

@@ -26,7 +26,7 @@ std::string CheckScatter(const NodeCheck& check) {
   return {};
 }
 
-// What scatter.comp is told: see there.
+// Parameters of scatter.comp; described there.
 struct ScatterWalk {
   int64_t count;        // updates of each line
   int64_t index_step;   // from one update to the next, in indices

@@ -1,4 +1,4 @@
-// Operators that report shapes, and what is where on the host: Shape, Size, NonZero.
+// Shape and Size, which report dimensions, and NonZero, which reports positions on the host.
 #include <algorithm>
 
 #include "epiphyte/kit/abi/fail.hpp"

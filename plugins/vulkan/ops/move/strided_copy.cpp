@@ -45,8 +45,8 @@ void Halve(StridedCopy& copy) {
   }
 }
 
-// A matrix whose rows are the other side's columns: `near` is the axis of neighbours in the source, `far` that in the
-// result. Worth tiles when both are long.
+// A tiled transpose: `near` is the contiguous axis of the source, `far` that of the result. Tiles are worthwhile when
+// both are long.
 constexpr int64_t kTile = 32;
 constexpr int64_t kTileRows = 8;
 constexpr int64_t kShortestTiled = 16;

@@ -106,7 +106,7 @@ void RecordConv(Recording& r) {
   Dispatch dispatch;
   dispatch.specialization = {static_cast<uint32_t>(activation.op), bias ? 1u : 0u, residual ? 1u : 0u};
   dispatch.parameters = std::move(words);
-  // What there is none of is not read, but must be something.
+  // An absent operand is not read, but its binding must be valid.
   dispatch.bindings = {Recording::ReadTensor(x), Recording::ReadTensor(w), bias ? r.Read(2) : Recording::ReadTensor(w),
                        residual ? r.Read(3) : Recording::ReadTensor(w), Recording::Write(y)};
   dispatch.work = static_cast<uint64_t>(shape.y.Count()) * static_cast<uint64_t>(shape.taps() * shape.w[1]);

@@ -10,7 +10,7 @@ namespace epiphyte::vulkan {
 namespace {
 
 std::string CheckLayer(const NodeCheck& check) {
-  // Of RMSNormalization the scale may be of another type.
+  // RMSNormalization allows a scale of another type.
   if (check.InputType(1) != check.InputType(0))
     return kit::TextOf("scale is of ", kit::TypeName(check.InputType(1)), ", the input of ",
                        kit::TypeName(check.InputType(0)), "; equal types expected");

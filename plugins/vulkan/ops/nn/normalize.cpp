@@ -32,7 +32,7 @@ void AddNormalize(Recording& r, NormalizeForm form, const RowNorm& norm, const N
   std::vector<uint32_t> words = norm.Words();
   words.push_back(Word(static_cast<int64_t>(groups.size())));
   for (const auto& [size, stride] : groups) words.insert(words.end(), {Word(size), Word(stride)});
-  // What the form doesn't need is not read, but must be something.
+  // An operand that this form doesn't need is not read, but its binding must be valid.
   const auto or_x = [&](int32_t tensor) { return Recording::ReadTensor(tensor >= 0 ? tensor : tensors.x); };
   const int64_t pieces = (groups.back().first + 15) / 16;
   const int64_t count = dims.Count();

@@ -18,21 +18,21 @@ struct PackedFilters {
   int64_t filters = 0;   // of a group
   int64_t channels = 0;  // that a filter reads
   int64_t taps = 0;
-  // In the model's tensor, whose taps lie side by side.
+  // Strides in the model's tensor, in elements. The taps of a channel are contiguous there.
   int64_t group_stride = 0;
   int64_t filter_stride = 0;
   int64_t channel_stride = 0;
 
-  // Of weights [filters of all groups, channels, k…]: the dimensions fit the number of groups.
+  // From weights [filters of all groups, channels, k…]. The dimensions must fit the number of groups.
   static PackedFilters OfConv(const Dims& w, int64_t groups);
-  // Of weights [channels of all groups, filters, k…].
+  // From weights [channels of all groups, filters, k…].
   static PackedFilters OfConvTranspose(const Dims& w, int64_t groups);
 
-  int64_t blocks() const { return (filters + kBlock - 1) / kBlock; }  // of a group
+  int64_t blocks() const { return (filters + kBlock - 1) / kBlock; }  // per group
   Dims dims() const { return {groups * blocks(), taps * channels, kBlock}; }
   // Packs the constant that an input is, and releases it. Does nothing when it is none.
   void Pack(Packing& packing, size_t input) const;
-  // What was packed or, when the weights are computed, a tensor that dispatches make of them.
+  // The packed constant or, when the weights are computed, a tensor that dispatches fill.
   int32_t Tensor(Recording& r, size_t input) const;
 };
 

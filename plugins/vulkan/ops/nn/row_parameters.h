@@ -1,4 +1,4 @@
-// What a normalisation of rows computes, and where its parameters lie.
+// The statistics that a row normalisation computes, and the layout of its parameters.
 #pragma once
 
 #include <cstdint>

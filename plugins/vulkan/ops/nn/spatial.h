@@ -1,4 +1,5 @@
-// What convolutions and pools share: their spatial dimensions, of which kernels have three, and which nodes they take.
+// Shared code of convolutions and pools: their spatial dimensions, extended to the three of the kernels, and the nodes
+// that they support.
 //
 //     const auto kernel = Spatial3(window.kernel, 1);   // [1, h, w] of a kernel of two dimensions
 #pragma once

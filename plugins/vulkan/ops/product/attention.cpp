@@ -1,5 +1,5 @@
-// Attention of ONNX (opset 23) and of the kit: softmax(scale * q k + mask) v as two products over views and what is
-// between them, with the cache of past keys and values before the new ones.
+// Attention of ONNX (opset 23) and of the kit: softmax(scale * q k + mask) v. It is two products over views with the
+// softmax between them. The cache of past keys and values precedes the new ones.
 #include <algorithm>
 #include <array>
 #include <cmath>

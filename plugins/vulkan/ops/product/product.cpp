@@ -23,11 +23,10 @@ constexpr uint32_t kHasTable = 4;
 
 // Blocks of 8 x 8 take half of the loads, but a device wants enough invocations to be busy.
 constexpr int64_t kLeastLargeBlocks = 256;
-// Of so few rows are products whose sums are divided among invocations (shaders/matmul_split.comp), if they are so
-// long.
+// Products with at most this many rows divide long sums among invocations (shaders/matmul_split.comp).
 constexpr int64_t kMostSplitRows = 4;
 constexpr int64_t kLeastSplit = 64;
-// So many columns, in fours, keep a device busy without that, if they are read as they lie.
+// With this many columns, in fours, a device is busy without dividing the sums, if rows are read as they lie.
 constexpr int64_t kManyFours = int64_t{1} << 15;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
@@ -64,7 +63,7 @@ struct Choice {
   uint32_t across = 1;                  // fours of columns that lie side by side
 };
 
-// Of the loops of an invocation that has its sums for itself.
+// Loop passes of an invocation that computes its sums alone.
 uint64_t PassesAlone(const Product& product, Reading reading) {
   return static_cast<uint64_t>(reading == Reading::kAny ? product.k : product.k / 4 + 1);
 }

@@ -25,8 +25,8 @@ struct MatrixView {
   int64_t batch = 0;
 };
 
-// Rows of a whose elements lie side by side (column is 1) and whose stride is a multiple of 4 that is more than k are
-// read up to that: there stand numbers, of any value.
+// Rows of a are read up to their stride when their elements are contiguous (column is 1) and the stride is a multiple
+// of 4 above k. The elements between k and the stride must be numbers, of any value.
 //
 // y = activation(alpha * a b + beta * c + residual). a is [m, k], b [k, n], y, c and residual are [m, n]; the strides
 // of c are 0 where it is broadcast, and the residual lies as y.
@@ -35,7 +35,7 @@ struct Product {
   int64_t m = 0, n = 0, k = 0;
   MatrixView a, b, y;
   bool b_packed = false;  // by PackSecondOperand
-  // Where the matrices of each batch begin, if that is no stride: of a, b and y, three numbers a batch.
+  // Offsets of the matrices when batches have no constant stride: three numbers per batch, for a, b and y.
   std::vector<uint32_t> offsets;
   MatrixView c;
   int32_t residual = -1;
@@ -49,11 +49,11 @@ void RecordProduct(Recording& r, const Product& product);
 // For Operator::bindings of who uses it.
 inline constexpr uint32_t kProductBindings = 5;
 
-// Whether the constant input 1, a matrix [k, n], or transposed [n, k], can be packed for products whose first operand
-// has dense rows; and does it, under kPackedOperand.
+// Packs input 1 under kPackedOperand if it is a constant matrix [k, n], or transposed [n, k], that can be packed. The
+// packed operand serves products with a first operand of dense rows.
 void PackSecondOperand(Packing& packing, bool transposed);
 inline constexpr std::string_view kPackedOperand = "b";
-// The shape of what is packed.
+// Shape of the packed operand.
 Dims PackedOperandDims(int64_t k, int64_t n);
 
 }  // namespace epiphyte::vulkan

@@ -1,5 +1,5 @@
-// ConvInteger and QLinearConv: convolutions of 8-bit tensors with zero points, in up to three dimensions; and the kit's
-// QLinearConv, whose result is kept within bounds. Constant weights are packed (quads.h).
+// ConvInteger and QLinearConv: convolutions of 8-bit tensors with zero points, in up to three dimensions. The kit's
+// QLinearConv also clamps its result. Constant weights are packed (quads.h).
 #include <algorithm>
 
 #include "epiphyte/kit/abi/fail.hpp"
@@ -99,7 +99,7 @@ void RecordPacked(Recording& r, const kit::ConvolutionShape& shape, const Produc
   product.out = Spatial3(window.output, 1);
   product.dilations = Spatial3(window.dilations, 1);
   product.strides = Spatial3(window.strides, 1);
-  // Where there is only one, the distance to the next is nothing.
+  // A dimension of size 1 gets step 0: there is no next element.
   for (size_t d = 0; d < 3; ++d) {
     if (product.kernel[d] == 1) product.dilations[d] = 0;
     if (product.out[d] == 1) product.strides[d] = 0;

@@ -16,7 +16,7 @@ constexpr char kWeights[] = "quads";
 constexpr char kTable[] = "table", kTableWithZeros[] = "table_with_zeros";
 constexpr int64_t kFilters = PackedFilters::kBlock;  // of an invocation
 constexpr int64_t kPositions = 8;                    // and so many positions
-// Of QLinearConv and QLinearMatMul.
+// Input indices of QLinearConv and QLinearMatMul.
 constexpr size_t kXScale = 1, kWScale = 4, kYScale = 6, kYZero = 7, kBias = 8;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -225,8 +225,8 @@ Quads QuadsOf(Recording& r, const QuadProduct& product, int64_t groups, int64_t 
   return made;
 }
 
-// How many blocks of filters a workgroup has: one, whose weights are then the same for all of its invocations, unless
-// that leaves most of them without work. A device that emulates workgroups doesn't mind those.
+// Blocks of filters per workgroup. One block is best, because all invocations then share its weights. More are taken
+// when one would leave most invocations without work. A device that emulates workgroups doesn't mind idle invocations.
 uint32_t BlocksOfWorkgroup(const Capabilities& capabilities, int64_t invocations, int64_t blocks) {
   uint32_t found = 1;
   if (invocations > 1 && !capabilities.Has(Capability::kSharedMemory)) return found;
@@ -234,7 +234,7 @@ uint32_t BlocksOfWorkgroup(const Capabilities& capabilities, int64_t invocations
   return found;
 }
 
-// Of bytes: whether four of them that lie side by side are computed together.
+// Byte outputs only: whether four contiguous bytes are computed together. 0: no; 1: four positions; 2: four filters.
 uint32_t StoreOf(bool requantized, int64_t rows_at_once, int64_t positions, int64_t y_position, int64_t filters,
                  int64_t y_filter) {
   if (!requantized) return 0;

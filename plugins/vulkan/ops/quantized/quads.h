@@ -1,13 +1,12 @@
 // Products of bytes by constant weights, four in a word (shaders/quads.glsl): convolutions and matrix products that
-// give int32 sums, or are quantised again. Weights are packed when a partition is compiled, and with them what is known
-// of each filter: its bias, its zero point, the sum of its weights and the factor of its sums
-// (kit/qdq/integer_product.hpp).
+// give int32 sums, or are requantised. Weights are packed when a partition is compiled. The packed data also hold per
+// filter: bias, zero point, sum of the weights, and the factor of its sums (kit/qdq/integer_product.hpp).
 //
 //     void PackQLinearConv(Packing& packing) { PackQuads(packing, kOperands, PackedFilters::OfConv(w->dims, groups)); }
 //     …
 //     if (HasQuads(r)) return RecordQuads(r, product);   // else by the kernels that take any parameters
 //
-// What a packed product needs is decided by the graph alone, so that a context's weights are good for every device.
+// The graph alone decides what a packed product contains, so the weights of a context suit every device.
 #pragma once
 
 #include <array>
@@ -20,8 +19,8 @@
 
 namespace epiphyte::vulkan {
 
-// Which inputs a node has where. Those that are quantised again have scales as QLinearConv and QLinearMatMul do: of the
-// input in 1, of the weights in 4, of y in 6, whose zero point is in 7, and perhaps a bias in 8.
+// Input indices of a node. Requantised products have the inputs of QLinearConv and QLinearMatMul: scale of the input in
+// 1, of the weights in 4, of y in 6, zero point of y in 7, optional bias in 8.
 struct ProductOperands {
   size_t x, w, x_zero, w_zero;
   bool requantized = false;
@@ -61,11 +60,11 @@ struct QuadProduct {
   ProductOperands operands = kIntegerOperands;
   PackedFilters filters;
   int64_t images = 1;
-  // Of the input's planes; and how they are read: from `before` in front of them on, `padded` elements in all. Sizes of
-  // 1 where there are fewer dimensions.
+  // Spatial sizes; 1 for absent dimensions. `in`: planes of the input. `padded`: elements read in all, starting
+  // `before` elements in front of the plane.
   std::array<int64_t, 3> in = {1, 1, 1}, padded = {1, 1, 1}, before = {0, 0, 0};
   std::array<int64_t, 3> kernel = {1, 1, 1}, dilations = {1, 1, 1}, strides = {1, 1, 1}, out = {1, 1, 1};
-  int64_t rows = 0;  // of a matrix product: then the sizes above are all 1
+  int64_t rows = 0;  // matrix products only: rows; the sizes above are then all 1
   EpElementType y_type = EP_TYPE_INT32;
   Dims y;  // [images, filters, positions…], or [rows…, filters]
 };

@@ -13,7 +13,7 @@ namespace epiphyte::vulkan {
 
 inline constexpr kit::TypeSet kDeviceBytes = kit::Types(EP_TYPE_INT8, EP_TYPE_UINT8);
 
-// Of shaders that include scale_index.glsl: its first specialization constant, and its words of p[].
+// For shaders that include scale_index.glsl: the first specialization constant, and the words of p[].
 struct ScaleIndex {
   uint32_t mode = 0;
   std::vector<uint32_t> parameters;
@@ -29,7 +29,7 @@ struct ResultBounds {
   ResultBounds(const ir::Node& node, EpElementType type);
 };
 
-// What the kit's operators on bytes say of their ends by attributes (kit/fuse/operators.hpp).
+// Quantisation of operands and result, from the attributes of the kit's operators on bytes (kit/fuse/operators.hpp).
 struct QuantizedEnds {
   std::vector<MapQuantization> quantizations;  // of the operands, then of y
   ResultBounds bounds;                         // of y

@@ -144,7 +144,7 @@ class Recorder {
       kit::FailArgument(name, " has shape ", kit::ShapeText(r_.InputDims(i)), ", expected ", count, " elements");
   }
 
-  // Where the state of direction d begins in initial_h, Y_h and the like, and the stride of the sequences.
+  // Offset of the state of direction d in initial_h, Y_h and the like, and the stride between sequences.
   std::pair<int64_t, int64_t> StateAt(int64_t d) const {
     if (attributes_.batch_first) return {d * hidden_, attributes_.directions * hidden_};
     return {d * batch_ * hidden_, hidden_};

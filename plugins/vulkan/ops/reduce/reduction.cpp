@@ -50,7 +50,7 @@ int64_t PartsFor(int64_t outputs, int64_t reduced) {
   return std::clamp<int64_t>(std::min(kEnough / std::max<int64_t>(outputs, 1), reduced / kWorthwhile), 1, kMost);
 }
 
-// Of the loops of an invocation: an element each, and for each row of those the other dimensions.
+// Loop passes of an invocation: one per element, and one per other dimension for each row of elements.
 int64_t PassesOf(const std::vector<Group>& reduced, int64_t parts) {
   const int64_t count = CountOf(reduced);
   const int64_t others = static_cast<int64_t>(reduced.size()) - 1;

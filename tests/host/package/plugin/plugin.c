@@ -1,4 +1,4 @@
-/* What matters here is that it compiles and links; the host never loads it. */
+/* The test only checks that this compiles and links. The host never loads it. */
 #include <epiphyte/draft/ep_device.h>
 #include <epiphyte/ep_entry.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-// An SDK that goes wrong where EPIPHYTE_HOSTILE_SDK says, and is otherwise the simulator, which it opens; so it has all
-// 25 functions. What was called, and which memory was bound, is in hostile_sdk.h.
+// An SDK that fails at the place that EPIPHYTE_HOSTILE_SDK names. Otherwise it forwards to the simulator, which it
+// opens; so it has all 25 functions. hostile_sdk.h tells which functions were called and which memory was bound.
 //
 //   EPIPHYTE_HOSTILE_SDK=compile.fails     the function returns NSDK_INTERNAL with a reason of garbage
 //   EPIPHYTE_HOSTILE_SDK=compile.throws    or throws
@@ -22,7 +22,7 @@
 
 namespace {
 
-// Of all that was called since the library was opened.
+// Record of all calls since the library was opened.
 struct Record {
   std::mutex mutex;
   std::map<std::string, uint64_t> calls;
@@ -52,14 +52,14 @@ const NsdkApi& Real() {
   return api;
 }
 
-// Not ended, and neither one line nor UTF-8.
+// Writes a text without terminator that is neither one line nor UTF-8.
 void FillWithGarbage(NsdkReason* reason) {
   if (reason == nullptr) return;
   std::memset(reason->text, 0xff, sizeof(reason->text));
   std::memcpy(reason->text, "bad\nnews\x1b[31m", 13);
 }
 
-// Whether the function does what the fault says instead of its work, and what it returns then.
+// True if the function acts out the fault instead of its work; `status` is then its result.
 bool GoesWrong(const std::string& name, NsdkReason* reason, NsdkStatus* status) {
   {
     const std::lock_guard lock(Recorded().mutex);
@@ -94,7 +94,7 @@ bool GoesWrong(const std::string& name, NsdkReason* reason, NsdkStatus* status) 
     if (GoesWrong(name, reason, &status)) return status; \
   } while (false)
 
-// Of functions that return nothing.
+// Variant for functions that return nothing.
 void Finish(const std::string& name) {
   NsdkStatus ignored = NSDK_OK;
   GoesWrong(name, nullptr, &ignored);

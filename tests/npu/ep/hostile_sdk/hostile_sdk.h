@@ -1,4 +1,4 @@
-// What the hostile SDK tells a test of how it was used, by functions that it exports beside nsdk_get_api.
+// Functions that the hostile SDK exports beside nsdk_get_api. They tell a test how the SDK was used.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 #pragma GCC visibility push(default)
 extern "C" {
 
-// How often a function of the table was called, by its name in NsdkApi.
+// Number of calls of a function of the table, by its name in NsdkApi.
 uint64_t hostile_sdk_calls(const char* function);
 
-// What was last bound, in any execution; zeros: nothing was.
+// The last binding in any execution; zeros: nothing was bound.
 struct HostileBinding {
   const void* address;
   uint64_t size;

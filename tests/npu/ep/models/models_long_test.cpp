@@ -1,4 +1,4 @@
-// As models_test.cpp, for minutes.
+// The tests of models_test.cpp for models that take minutes.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -25,7 +25,8 @@ TEST_F(NpuModels, LlamaDecode) {
   ExpectNearCpu("llama_decode_qdq", {.share = 0.25, .partitions = 25, .signal_to_noise = 24});
 }
 
-// What compiling looked for at length is there at once from a context: issue and demo promise a fiftieth of the time.
+// A context session needs none of the search that compiling does. The issue and the demo promise a fiftieth of the
+// time.
 TEST_F(NpuModels, AContextSessionCostsAFiftiethOfCompiling) {
   const std::filesystem::path model = Write("resnet50_qdq");
   const auto seconds = [](const auto& make) {

@@ -12,7 +12,7 @@ TEST_F(NpuModels, ResNet50) { ExpectTopLikeCpu("resnet50_qdq", 4); }
 
 TEST_F(NpuModels, MobileNetV2WithSharedDequantize) { ExpectSharedDequantizeChangesNothing("mobilenetv2_qdq"); }
 
-// What remains of a transformer runs on the CPU.
+// The rest of a transformer runs on the CPU.
 TEST_F(NpuModels, LlamaSharesItsWeightsInOneBinary) {
   const std::vector<std::string> names = {"llama_prefill_qdq", "llama_decode_qdq"};
   CompileContext(Write("llama_prefill_qdq"), "alone");

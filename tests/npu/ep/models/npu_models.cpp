@@ -20,7 +20,7 @@ size_t Best(const Value& logits) {
   return static_cast<size_t>(std::max_element(floats.begin(), floats.end()) - floats.begin());
 }
 
-// How far the best is above the next.
+// Distance of the largest logit from the next.
 float Lead(const Value& logits) {
   const auto floats = logits.Data<float>();
   std::vector<float> sorted(floats.begin(), floats.end());
@@ -28,7 +28,7 @@ float Lead(const Value& logits) {
   return *std::max_element(sorted.begin(), sorted.end()) - sorted[1];
 }
 
-// Of the first output.
+// Quantum (scale) of the first output.
 float QuantumOf(const std::filesystem::path& path) {
   const onnx::ModelProto model = ReadModelFile(path).model;
   return LinearOf(model, *ProducerOf(model, model.graph().output(0).name())).scale;

@@ -21,7 +21,7 @@ inline constexpr uint64_t kFirstSample = 100;  // those before it calibrated
 
 // The NPU's compiles fast.
 SessionOptions Providers(const std::vector<std::string>& names);
-// With the inputs of that index.
+// Runs the session with the sample inputs of that index.
 std::vector<Value> RunSample(const Session& session, const std::string& model, uint64_t index);
 bool SameBits(const Value& a, const Value& b);
 // 10 log10 of the power of `expected` over that of the difference; large when there is none.
@@ -44,22 +44,23 @@ class NpuModels : public ::testing::Test {
   // A session with npu and cpu that writes <context>.onnx into the folder.
   Session CompileContext(const std::filesystem::path& model, const std::string& context,
                          const std::map<std::string, std::string>& more = {}) const;
-  // Of those that the NPU's plugin wrote.
+  // Sizes of the binaries that the NPU's plugin wrote.
   std::vector<uint64_t> SizesOfBinaries() const;
 
   // Nearly all of a network of images is in one partition. The best class of each image is the CPU's, or the CPU's two
   // best are no further apart than one quantum of the logits: then it's no more than a tie. Says how many are which.
   // And so it is from a context, bit for bit.
   void ExpectTopLikeCpu(const std::string& name, int images);
-  // What an NPU takes of a transformer, and how near all of its outputs are to the CPU's: each operator is within a
-  // quantum, which fifty to two hundred behind it carry on. From a context, too, with the same bits.
+  // Share of a transformer's nodes that the NPU takes, and the distance of all outputs from the CPU's. Each operator
+  // is within a quantum, and the fifty to two hundred operators behind it carry the error on. A session from a context
+  // gives the same bits.
   struct Bounds {
     double share;            // of the nodes that compute, at least
     size_t partitions;       // at most
     double signal_to_noise;  // dB, at least
   };
   void ExpectNearCpu(const std::string& name, const Bounds& bounds);
-  // Where all that reads a value shares its DequantizeLinear, the NPU has as many nodes in one partition, and computes
+  // When all readers of a value share its DequantizeLinear, the NPU has as many nodes in one partition, and computes
   // the same bits.
   void ExpectSharedDequantizeChangesNothing(const std::string& name);
 

@@ -1,4 +1,4 @@
-// What a blob holds is read back; and whatever else its bytes are, the reader says what is wrong with them.
+// The contents of a blob are read back. For any other bytes the reader describes the error.
 #include "plugins/npu/simulator/blob/blob.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ Bytes Text(std::string_view text) {
 }
 
 TEST(Digest, IsXxh64AsPublished) {
-  // Of the reference implementation's README, and of its own test of bytes.
+  // Values from the reference implementation's README, and from its own test of bytes.
   EXPECT_EQ(Digest({}), 0xEF46DB3751D8E999u);
   EXPECT_EQ(Digest(Text("a")), 0xD24EC4F1A98C6E5Bu);
   EXPECT_EQ(Digest(Text("abc")), 0x44BC2CF5AD770999u);
@@ -128,7 +128,7 @@ TEST(Blob, IsReadAsItWasWritten) {
   EXPECT_EQ(graph.weights_size, 132u);
   ASSERT_EQ(graph.program.size(), 3u);
   EXPECT_EQ(graph.program[2].wait[kLoad], 2u);
-  // In place, and at a multiple of 64.
+  // The weights are read in place, at a multiple of 64.
   EXPECT_GE(blob.weights.data(), bytes.data());
   EXPECT_LE(blob.weights.data() + blob.weights.size(), bytes.data() + bytes.size());
   EXPECT_EQ((blob.weights.data() - bytes.data()) % 64, 0);
@@ -231,7 +231,7 @@ TEST(Blob, OfAnotherVersionOrByteOrderIsIncompatible) {
   EXPECT_EQ(KindOf(Text("not a blob at all, but a text that is longer than a head")), BlobError::kCorrupt);
 }
 
-// Where digests hold, what they protect is looked at all the same.
+// Sections with matching digests are checked all the same.
 TEST(Blob, SizesThatLieAreFound) {
   const Bytes bytes = SmallBlob();
   // The graph's section begins with its name's size.

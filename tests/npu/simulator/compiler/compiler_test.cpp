@@ -1,5 +1,5 @@
-// What the compiler promises of its programs: the same bytes from the same graph, no race, what is verified, fewer
-// cycles for more effort, and less traffic where tensors stay on the chip.
+// Properties of compiled programs: the same bytes from the same graph, no race, verification, fewer cycles for more
+// effort, and less traffic when tensors stay on the chip.
 #include "plugins/npu/simulator/compiler/compiler.h"
 
 #include <gmock/gmock.h>

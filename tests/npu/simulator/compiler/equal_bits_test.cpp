@@ -51,7 +51,7 @@ class RandomNetwork {
     values_.push_back(b.Value(type, std::move(dims), q));
     return values_.back();
   }
-  // The same type and numbers as x: what only moves.
+  // Output of an operator that only moves elements: the same type and quantization as x.
   uint32_t Moved(uint32_t x, Dims dims) {
     const uint32_t type = b.Graph()->tensors[x].type;
     values_.push_back(b.Value(type, std::move(dims), b.QuantisationOf(x)));

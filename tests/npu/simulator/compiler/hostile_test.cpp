@@ -23,7 +23,7 @@ struct Answer {
   std::string reason;
 };
 
-// Of the last operator of a graph.
+// Asks query_op about the last operator of a graph, and compiles the graph.
 Answer Ask(const Session& session, const NsdkGraph& graph) {
   Answer answer;
   Reason query, compile;
@@ -48,7 +48,7 @@ struct Kind {
 
 void Put(GraphBuilder& b, uint32_t kind, std::vector<uint32_t> inputs, std::vector<int64_t> dims,
          std::vector<OpParam> params, std::vector<OpParam> more) {
-  // What is there twice breaks a rule by itself.
+  // A parameter that is given twice breaks a rule by itself.
   for (OpParam& one : more) {
     std::erase_if(params, [&](const OpParam& p) { return p.key == one.key; });
     params.push_back(std::move(one));
@@ -267,7 +267,7 @@ TEST(HostileGraph, ALookupHasATableThatIsConstant) {
   }
 }
 
-// Of one element no step is taken: strides would overflow where each is multiplied by it.
+// A dimension of one element has no steps. Multiplying its stride by each step would overflow.
 TEST(HostileGraph, StepsOfOneElementMayBeAny) {
   GraphBuilder b("net");
   uint32_t last = b.Input("x", NSDK_INT8, {1, 32}, kQ);

@@ -1,4 +1,4 @@
-// What the NPU doesn't have is refused with what was found; what it has, CheckOp takes without any data.
+// Unsupported operators are refused with the value that was found. CheckOp accepts supported ones without any data.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

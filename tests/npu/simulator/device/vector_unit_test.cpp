@@ -1,4 +1,4 @@
-// What runs beside the array, against the same on real numbers.
+// Operations of the vector unit beside the array, compared with the same on real numbers.
 #include "plugins/npu/simulator/device/vector_unit.h"
 
 #include <gtest/gtest.h>

@@ -42,7 +42,7 @@ class Npusim : public testing::Test {
     std::ifstream file(Path(name), std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  // Its output, with errors; status_ is its exit status.
+  // Output of the program, with errors; status_ is its exit status.
   std::string Run(const std::string& arguments, const std::string& redirection = "2>&1") {
     FILE* pipe = popen((std::string(NPUSIM_PROGRAM) + " " + arguments + " " + redirection).c_str(), "r");
     std::string output;

@@ -1,4 +1,4 @@
-// What nsdk.h promises of contexts, options, structs, memory and blobs, where this SDK has values of its own to check.
+// Promises of nsdk.h on contexts, options, structs, memory and blobs, checked with this SDK's own values.
 // nsdk_conformance has the rules that hold for every SDK.
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Blobs whose digests hold and whose numbers lie: refused, or they run within their memory.
+// Blobs with matching digests and false numbers: they are refused, or they run within their memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Nothing grows however often programs are loaded and run, and threads that do all of it at once don't disturb each
+// Memory does not grow however often programs are loaded and run. Threads that do all of it at once don't disturb each
 // other.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ long Entries(const char* folder) {
   return std::distance(std::filesystem::begin(begin), std::filesystem::end(begin));
 }
 
-// Of a thousand times; whatever was left each time would be at least a block of 32 bytes.
+// Calls `once` a thousand times. A leak at each call would be at least a block of 32 bytes.
 void ExpectNoGrowth(const std::function<void()>& once) {
   for (int i = 0; i < 50; ++i) once();
   const size_t before = HeapBytes();
@@ -101,7 +101,7 @@ TEST(Lifetime, AThousandLoadedProgramsWithTheirGroupsLeaveNothing) {
     const auto stays = session.Load(net.blob, nullptr, nullptr, NSDK_BLOB_STAYS);
     wrong += Bound(copied.get(), 0, net.blob, {RandomInput(1)}).Run() != net.expected;
     wrong += Bound(stays.get(), 0, net.blob, {RandomInput(1)}).Run() != net.expected;
-    // What fails leaves nothing either.
+    // A failed call leaks nothing either.
     Bytes damaged = net.blob;
     damaged[damaged.size() / 2] ^= 1;
     EXPECT_THROW(session.Load(damaged, scratch, weights), StatusError);

@@ -487,7 +487,7 @@ const Case kCases[] = {
 
 class Operators : public testing::TestWithParam<Case> {};
 
-// Small memories too, so that what is small here is cut into tiles as well.
+// Devices with small memories too, so that the small tensors here are cut into tiles as well.
 const Options kDevices[] = {
     {},
     {{"array", "8x4"}, {"scratchpad_kib", "16"}, {"accumulator_kib", "4"}, {"effort", "fast"}},

@@ -187,7 +187,7 @@ TEST_F(Runs, CompilingIsCancelledFromItsProgressWhichNeverFalls) {
   }
 }
 
-// How often compiling called progress, by what it said that it was doing.
+// Number of progress calls during compiling, by the activity that they named.
 struct Calls {
   std::map<std::string, int> by_text;
   int left = std::numeric_limits<int>::max();  // until it is cancelled
@@ -212,12 +212,12 @@ TEST(Progress, IsSaidForEachMebibyteOfConstantsHoweverLargeEachIs) {
   constexpr int64_t kSide = 3072;
   constexpr int kMebibytes = kSide * kSide >> 20;
   const Session session(Options{{"effort", "fast"}});
-  GraphBuilder product("product");  // whose weights are packed
+  GraphBuilder product("product");  // has packed weights
   const uint32_t x = product.Input("x", NSDK_INT8, {1, kSide}, {0.05f, 0});
   const uint32_t y = product.Value(NSDK_INT8, {1, kSide}, {1.0f, 0});
   product.Op(NSDK_MATMUL, {x, product.RandomConstant(NSDK_INT8, {kSide, kSide}, {0.01f, 0})}, {y});
   product.Output(y, "y");
-  GraphBuilder sum("sum");  // whose constant is copied
+  GraphBuilder sum("sum");  // has a copied constant
   const uint32_t a = sum.Input("a", NSDK_INT8, {kSide, kSide}, {0.05f, 0});
   const uint32_t s = sum.Value(NSDK_INT8, {kSide, kSide}, {0.1f, 0});
   sum.Op(NSDK_ADD, {a, sum.RandomConstant(NSDK_INT8, {kSide, kSide}, {0.05f, 0})}, {s});
@@ -334,7 +334,7 @@ TEST_F(Runs, OfAScratchGroupComeByPriority) {
   const auto first = load(0), low = load(-1), high = load(1);
   Api().group_destroy(group);
   const std::vector<Bytes> of_low = Make(1).Run();
-  // Both write to one place, where in the end is what the last of them wrote.
+  // Both runs write to one place, which holds the last result at the end.
   Bytes place(of_low[0].size());
   Bound holder(first.get(), 0, blob, {RandomInput(3)}), of_low_run(low.get(), 0, blob, {RandomInput(1)}),
       of_high_run(high.get(), 0, blob, {RandomInput(2)});
@@ -345,7 +345,7 @@ TEST_F(Runs, OfAScratchGroupComeByPriority) {
   Gate gates[3];
   gates[0].open = open.get_future().share();
   int i = 0;
-  // Who was asked for progress runs, or waits: the low one before the high one comes.
+  // A run that was asked for progress is running or waiting: the low one before the high one comes.
   for (Bound* bound : {&holder, &of_low_run, &of_high_run}) {
     Gate& gate = gates[i++];
     runs.push_back(std::async(std::launch::async, [&gate, bound] { gate.Run(bound->get()); }));

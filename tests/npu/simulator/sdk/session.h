@@ -151,7 +151,7 @@ class Bound {
     Check(Api().get_counters(get(), &counters), Reason());
     return counters;
   }
-  // To other memory, which is the caller's.
+  // Binds other memory, which the caller owns.
   void Bind(uint32_t direction, uint32_t index, Bytes& memory) {
     const NsdkBinding binding{.struct_size = sizeof(NsdkBinding),
                               .reserved = 0,

@@ -1,4 +1,4 @@
-// Who comes next of those who wait.
+// Order in which waiting runs get their turn.
 #include "plugins/npu/simulator/sdk/turns.h"
 
 #include <gmock/gmock.h>

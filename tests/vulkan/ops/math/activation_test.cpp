@@ -18,7 +18,7 @@ OpTensor Waves(const Dims& dims, float step) {
 
 class FusedActivation : public OpTest {
  protected:
-  // Of a kit operator with two inputs, whose types are `a` and `b`.
+  // Checks a kit operator with two inputs of types `a` and `b`.
   void ExpectAsAlone(const std::string& op, const std::string& a, const std::string& b, const std::string& y,
                      const Tensors& inputs, const std::string& shader) {
     const auto run = [&](const std::string& attributes) {

@@ -215,7 +215,7 @@ TEST_F(Broadcast, SlopesOfPRelu) {
   const OpTensor x = Of<float>({1, 2, 2}, {-1, 1, -2, 2});
   EXPECT_THAT(Binary("PRelu@16", "float", x, Of<float>({2, 1}, {0.5f, 0.25f}), {1, 2, 2}).As<float>(),
               ElementsAre(-0.5f, 1, -0.5f, 2));
-  // One for each channel before opset 7.
+  // Before opset 7 there is one slope for each channel.
   EXPECT_THAT(Binary("PRelu@6", "float", x, Of<float>({2}, {0.5f, 0.25f}), {1, 2, 2}).As<float>(),
               ElementsAre(-0.5f, 1, -0.5f, 2));
 }
@@ -249,7 +249,7 @@ TEST_F(Broadcast, BoundsOfClipOnTheHostAndOnTheDevice) {
     for (const bool second : {false, true})
       EXPECT_THAT(run("float", x, first ? OnHost(low) : low, second ? OnHost(high) : high).As<float>(),
                   ElementsAre(-1, 0.5f, testing::IsNan(), 2));
-  // Where the bounds cross, the upper one wins.
+  // If the bounds cross, the upper one wins.
   EXPECT_THAT(run("float", Of<float>({4}, {0, 1, 2, 3}), high, low).As<float>(), ElementsAre(-1, -1, -1, -1));
   const OpTensor longs = Of<int64_t>({4}, {-(1ll << 40), 5, 6, 1ll << 40});
   const OpTensor least = Of<int64_t>({}, {-(1ll << 35)}), most = Of<int64_t>({}, {1ll << 35});

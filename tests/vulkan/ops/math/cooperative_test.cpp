@@ -99,7 +99,7 @@ TEST_F(Cooperative, Batches) {
   };
   check({3, 40, 32}, {3, 32, 72}, {3, 40, 72});
   check({3, 40, 32}, {32, 72}, {3, 40, 72});
-  check({2, 1, 40, 32}, {1, 3, 32, 72}, {2, 3, 40, 72});  // whose matrices are in a table
+  check({2, 1, 40, 32}, {1, 3, 32, 72}, {2, 3, 40, 72});  // with a table of matrices
 }
 
 TEST_F(Cooperative, BiasResidualAndActivation) {

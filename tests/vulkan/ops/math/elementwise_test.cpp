@@ -15,7 +15,7 @@ constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 class Elementwise : public OpTest {
  protected:
-  // One node of one input, whose result has the same type.
+  // One node with one input. Its result has the same type.
   std::vector<float> Unary(const std::string& node, const std::vector<float>& x) {
     const auto n = static_cast<int64_t>(x.size());
     const std::string shape = "float[" + std::to_string(n) + "]";
@@ -23,7 +23,7 @@ class Elementwise : public OpTest {
   }
 };
 
-// From tiny to huge magnitudes of both signs, and evenly between `low` and `high`.
+// Samples from tiny to huge magnitudes of both signs, and evenly between `low` and `high`.
 std::vector<float> Samples(float low, float high) {
   std::vector<float> samples;
   for (int i = 0; i <= 2000; ++i) {
@@ -164,7 +164,7 @@ TEST_F(Elementwise, IntegersOfEveryWidth) {
               ElementsAre(255, 254, 253, 1, 0));
   EXPECT_THAT(run("int32", "BitwiseNot@18", Of<int32_t>({5}, {0, 1, -1, 5, 6})).As<int32_t>(),
               ElementsAre(-1, -2, 0, -6, -7));
-  // What a file brings as bool may be neither 0 nor 1.
+  // A bool in a file may be neither 0 nor 1.
   EXPECT_THAT(run("bool", "Not", Bools({5}, {0, 1, 2, 255, 0})).As<uint8_t>(), ElementsAre(1, 0, 0, 0, 1));
 }
 

@@ -23,7 +23,7 @@ const OperatorTable& Operators() {
   return *table;
 }
 
-// One for all tests of the program: opening it is what takes longest.
+// One device for all tests of the program, because opening it takes longest.
 std::shared_ptr<Device> SharedDevice(std::string* why_not) {
   static std::shared_ptr<Device>* const device = new std::shared_ptr<Device>;
   if (*device != nullptr) return *device;
@@ -41,8 +41,8 @@ std::shared_ptr<Device> SharedDevice(std::string* why_not) {
   return *device;
 }
 
-// Of any device what tests begin with: it has all that it has, but does better without some, and lays many workgroups into
-// rows.
+// Initial capabilities of the tests on any device, like those of a software device. Subgroups, shared memory and
+// cooperative matrices count as slow, and many workgroups are laid into rows.
 Capabilities LikeASoftwareDevice(Capabilities can) {
   for (const Capability emulated : {Capability::kSubgroup, Capability::kSharedMemory, Capability::kCoopMatrix}) {
     bool& has = can.has[static_cast<size_t>(emulated)];

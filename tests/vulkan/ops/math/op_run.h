@@ -1,4 +1,4 @@
-// What the tests of operators share: a graph as text is made into a program and run on the software device.
+// Helpers for the tests of operators: a graph as text is made into a program and run on the software device.
 //
 //     class MyOps : public OpTest {};
 //     TEST_F(MyOps, …) {
@@ -7,8 +7,8 @@
 //       EXPECT_THAT(y[0].As<float>(), …);
 //     }
 //
-// Each program runs twice, and must give the same twice. EPIPHYTE_VULKAN_VALIDATION (device/instance.h) has the
-// validation layer look on: what it reports fails the test.
+// Each program runs twice, and must give the same twice. EPIPHYTE_VULKAN_VALIDATION (device/instance.h) turns on the
+// validation layer: its findings fail the test.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -81,12 +81,14 @@ class OpTest : public testing::Test {
   const Program& program() const { return program_; }
   // Off for the runs that follow.
   void Disable(Capability capability) { capabilities_.Disable(capability); }
-  // On for the runs that follow, where the device can, though it does better without; and off again, as it was.
+  // Turns a capability on for the following runs if the device has it, even if the device is faster without.
+  // PreferNothing turns it off again.
   void Prefer(Capability capability) { capabilities_.Prefer(capability); }
   void PreferNothing();
-  // On for the runs that follow, where the device computes it but isn't faster for it, so that its table says no.
+  // Turns a capability on for the following runs if the device computes it without being faster, so that its table
+  // says no.
   void Force(Capability capability) { capabilities_.has[static_cast<size_t>(capability)] = true; }
-  // Of programs that are run from here on; empty: they stay as they are.
+  // Change to the programs that are run from here on; empty: none.
   std::function<void(Program&)> change;
   const Capabilities& capabilities() const { return capabilities_; }
 

@@ -119,7 +119,7 @@ TEST_F(Programs, ThatMakeNoSenseAreRefused) {
 
 class OnTheHost : public OpTest {
  protected:
-  // What a model computes of a shape; no dispatch.
+  // Values that a model computes from a shape; no dispatch.
   std::vector<int64_t> Shapes(const std::string& nodes, const std::vector<int64_t>& x, int64_t out) {
     const Tensors y = Run("in x: int64[" + std::to_string(x.size()) + "]\n" + nodes + "out y\n",
                           {OnHost(Of<int64_t>({static_cast<int64_t>(x.size())}, x))});
@@ -142,7 +142,7 @@ TEST_F(OnTheHost, ArithmeticOfShapes) {
 }
 
 TEST_F(OnTheHost, ThroughFloatsAndBools) {
-  // What exporters write for ceil(x / 2), and where(x == -1, 9, x).
+  // Exporters' forms of ceil(x / 2), and of where(x == -1, 9, x).
   EXPECT_THAT(Shapes("const half: float[1] = [0.5]\nf = Cast@13<to=1>(x) : float[2]\ng = Mul@14(f, half) : float[2]\n"
                      "h = Ceil@13(g) : float[2]\ny = Cast@13<to=7>(h) : int64[2]\n",
                      {7, 8}, 2),

@@ -64,7 +64,7 @@ struct Convolution {
   }
   std::vector<int64_t> Output() const { return OutputOf(x.dims, w.dims); }
 
-  // As ONNX says it, one element after the other.
+  // ONNX's definition, one element after the other.
   std::vector<int32_t> Sums() const {
     const std::vector<int64_t> out = Output();
     const size_t spatial = out.size();
@@ -199,7 +199,7 @@ TEST_F(Quads, FewPositionsShareAWorkgroupOnDevicesThatHaveRealOnes) {
   EXPECT_EQ(program().dispatches.back().specialization[4], 8u);
 }
 
-// Of channels that fill words and lie side by side there is nothing to be arranged.
+// Channels that fill words and lie side by side need no rearrangement.
 TEST_F(Quads, PlanesOfOneElementAreReadAsTheyAre) {
   ExpectSums(PlainConvolution(EP_TYPE_INT8, {3, 16, 1, 1}, EP_TYPE_INT8, {6, 16, 1, 1}), "quads_product_1");
   EXPECT_THAT(program().dispatches, testing::SizeIs(1));
@@ -219,7 +219,7 @@ TEST_F(Quads, SeveralFiltersOfEachChannel) {
   }
 }
 
-// Sums beyond int32 come back at the other end, in the kernel as in what is known of the weights.
+// Sums wrap around beyond int32, in the kernel as in the sums of weights that the host precomputes.
 TEST_F(Quads, SumsWrap) {
   Convolution conv = PlainConvolution(EP_TYPE_UINT8, {1, 40000, 1, 1}, EP_TYPE_INT8, {2, 40000, 1, 1});
   for (int32_t& number : conv.x.numbers) number = 255;

@@ -45,7 +45,7 @@ struct Ends {
          << ", high=" << high;
     return text.str();
   }
-  // Of the sum of `inside` numbers, `counted` in all.
+  // Quantised average of the sum of `inside` numbers, with divisor `counted`.
   int32_t Quantised(int64_t sum, int64_t inside, int64_t counted) const {
     const float real = static_cast<float>(sum - inside * x_zero) * x_scale / static_cast<float>(counted);
     const float number = std::nearbyint(real / y_scale) + static_cast<float>(y_zero);

@@ -1,5 +1,5 @@
-// Kernels whose invocations share a row (shaders/rows.glsl) give what one invocation for each row gives: by subgroups,
-// by workgroups of subgroups and by workgroup memory, and by subgroups of any size, also ones that are not full.
+// Kernels that divide a row among invocations (shaders/rows.glsl) match one invocation for each row: by subgroups, by
+// workgroups of subgroups and by workgroup memory. Subgroups have any size and may be partly filled.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -25,7 +25,7 @@ std::vector<float> Waves(const Dims& dims, float step) {
   return values;
 }
 
-// A graph of one node whose inputs are waves of the shapes.
+// A graph of one node. Its inputs are waves of the given shapes.
 struct Case {
   std::string node;  // "Softmax@13<axis=1>"
   std::vector<Dims> x;

@@ -16,7 +16,7 @@ OpTensor Waves(const Dims& dims, float step) {
 
 class Tiled : public OpTest {
  protected:
-  // Of the last run's report.
+  // Checks the report of the last run.
   void ExpectNote(std::string_view words) {
     std::string all;
     for (const auto& [node, note] : program().notes) all += note + "\n";
@@ -53,8 +53,8 @@ TEST_F(Tiled, ConvolutionsInGroupsWithResidualAndActivation) {
                activation == std::string_view("Relu") ? "conv_tiled.f32" : "conv_tiled_long.f32");
 }
 
-// Sizes that are no multiples of a tile, for tiles of each size (ops/workgroup_tiles.h): of 32, whose steps slices of the
-// workgroup share, 64 and 128.
+// Sizes that are no multiples of a tile, for tiles of each size (ops/workgroup_tiles.h): 32, 64 and 128. For tiles of
+// 32 slices of the workgroup share the steps.
 struct TiledProduct {
   int64_t batches, m, k, n;
   const char* tiles;

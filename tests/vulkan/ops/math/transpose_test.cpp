@@ -14,7 +14,7 @@ class TiledTranspose : public OpTest {
     Prefer(Capability::kSharedMemory);
   }
 
-  // Of [batch, rows, columns], whose elements are counted.
+  // Transposes [batch, rows, columns] with numbered elements.
   template <typename T>
   void ExpectTransposed(const char* type, int64_t batch, int64_t rows, int64_t columns) {
     std::vector<T> x(static_cast<size_t>(batch * rows * columns));

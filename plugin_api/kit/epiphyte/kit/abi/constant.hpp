@@ -1,4 +1,4 @@
-// RetainedConstant: the data of a constant that a kernel keeps where it is, instead of copying it. See EpTaskApi.
+// RetainedConstant: keeps the data of a constant mapped for a kernel, without a copy. See EpTaskApi.
 //
 //   // in Compile
 //   weights_ = kit::RetainedConstant(host, task, node.input(1));
@@ -16,7 +16,7 @@ namespace epiphyte::kit {
 class RetainedConstant {
  public:
   RetainedConstant() = default;
-  // Throws for a value that is no constant of the task's graphs.
+  // Throws for a value that is not a constant of the task's graphs.
   RetainedConstant(const EpHostInfo& host, EpTask* task, const ValueView& value)
       : host_(&host), view_(value.constant()) {
     ThrowIfFailed(host, host.task->RetainConstant(task, value.handle(), &constant_));
@@ -34,7 +34,7 @@ class RetainedConstant {
   }
 
   explicit operator bool() const { return constant_ != nullptr; }
-  // Valid as long as this object holds the reference.
+  // Both are valid as long as this object holds the reference.
   const EpTensorView& operator*() const { return *view_; }
   const EpTensorView* operator->() const { return view_; }
 

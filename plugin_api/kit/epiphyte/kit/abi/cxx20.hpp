@@ -1,5 +1,5 @@
-// The kit needs C++20. Each of its headers begins here, so that a compiler set to less says so in one line and stops:
-// an #include that isn't found is the one error after which every compiler does.
+// The kit needs C++20. Each header of the kit includes this one first, so that a compiler with an older standard
+// reports one line and stops. An #include that is not found is the only error after which every compiler stops.
 #pragma once
 
 #if !defined(__cplusplus) || (defined(_MSVC_LANG) ? _MSVC_LANG < 202002L : __cplusplus < 202002L)

@@ -1,4 +1,4 @@
-// DeviceRuns: what a kernel whose values are on a device asks of the host while it executes. See draft/ep_device.h.
+// DeviceRuns: services of the host for a kernel that executes with values on a device. See draft/ep_device.h.
 //
 //   class MyKernel : public kit::Kernel {
 //    public:
@@ -21,7 +21,7 @@
 
 namespace epiphyte::kit {
 
-// A small value. Its functions are called inside Execute, from its thread.
+// A small value, cheap to copy. Call the functions inside Execute, on the thread of Execute.
 class DeviceRuns {
  public:
   DeviceRuns() = default;
@@ -43,7 +43,7 @@ class DeviceRuns {
     ThrowIfFailed(*host_, api_->AllocateOutput(run, i, type, dims.data(), static_cast<uint32_t>(dims.size()), &view));
     return *view;
   }
-  // Output i is in a buffer of the plugin's own, which the host takes over; where this throws, it doesn't.
+  // Makes output i a tensor in a buffer of the plugin. The host owns the buffer from then on, unless this throws.
   void Adopt(EpRun* run, uint32_t i, EpElementType type, std::span<const int64_t> dims, uint32_t memory,
              EpBuffer* buffer, uint64_t size, uint64_t offset) const {
     ThrowIfFailed(*host_, api_->AdoptOutput(run, i, type, dims.data(), static_cast<uint32_t>(dims.size()), memory,

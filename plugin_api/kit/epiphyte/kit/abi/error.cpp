@@ -5,7 +5,7 @@
 namespace epiphyte::kit {
 
 void ThrowStatus(const EpHostInfo& host, EpStatus* status, std::string_view what) {
-  // Copying the message may throw, and the status is released all the same.
+  // Releases the status even if copying the message throws.
   struct Owned {
     const EpHostInfo& host;
     EpStatus* status;

@@ -3,10 +3,10 @@
 //   if (rank != 4)
 //     throw kit::Error(EP_STATUS_NOT_IMPLEMENTED, "rank " + std::to_string(rank) + " found, 4 expected");
 //
-//   // A call of the host's that fails goes on as an Error of the same code:
+//   // A failed call to the host becomes an Error with the same code:
 //   kit::ThrowIfFailed(host, host.graph->GetNodeInfo(node, &info));
 //
-//   // A function that the host calls through a table of the plugin's own:
+//   // A function in a table of the plugin's own, which the host calls:
 //   EpStatus* EP_CALL Export(EpPlugin* plugin, …) {
 //     return kit::Guard(kit::HostOf(plugin), [&] { … });
 //   }
@@ -34,19 +34,19 @@ class Error : public std::exception {
   std::string message_;
 };
 
-// Takes a status that the host gave: null is fine, anything else is released and thrown. `what`, if any, says what was
-// asked for: "a node can't be described".
+// Throws an Error for a status from the host, and releases the status. Null means success. `what` names the failed
+// request, for example "a node can't be described".
 void ThrowStatus(const EpHostInfo& host, EpStatus* status, std::string_view what);
 inline void ThrowIfFailed(const EpHostInfo& host, EpStatus* status, std::string_view what = {}) {
   if (status != nullptr) [[unlikely]]
     ThrowStatus(host, status, what);
 }
 
-// What is being thrown, as a status: Errors keep their code, bad_alloc is OUT_OF_MEMORY, anything else EP_FAIL. Only
-// inside a catch block.
+// Returns the current exception as a status: Errors keep their code, bad_alloc is OUT_OF_MEMORY, everything else is
+// EP_FAIL. Call it only inside a catch block.
 EpStatus* StatusOfCurrentException(const EpHostInfo& host) noexcept;
 
-// Runs `body` and gives what it throws as a status: nothing may be thrown across the boundary.
+// Runs `body` and returns an exception of it as a status, because no exception may cross the boundary.
 template <typename Body>
 EpStatus* Guard(const EpHostInfo& host, Body&& body) noexcept {
   try {

@@ -1,4 +1,4 @@
-// FindExtension: a table of the host's for a feature that came later, or null on a host that doesn't have it.
+// FindExtension: a function table of the host for a later feature. Null when the host does not have the feature.
 //
 //   if (const auto* limits = kit::FindExtension<EpRunLimitsApi>(host, EP_RUN_LIMITS_EXTENSION)) …
 #pragma once

@@ -1,4 +1,4 @@
-// FailWith: throws kit::Error with a message put together from its parts, so that the kit needs no formatting library.
+// FailWith: throws kit::Error with a message made of its parts, so that the kit needs no formatting library.
 //
 //   if (rank != 4) kit::FailArgument("rank ", rank, " found, 4 expected");
 //   kit::FailWith(EP_STATUS_NOT_IMPLEMENTED, "a kernel of ", size, " elements");
@@ -37,7 +37,7 @@ template <typename... Parts>
   throw Error(code, TextOf(parts...));
 }
 
-// For what a model or a run brings: shapes, attributes, data.
+// For errors in the inputs of a model or a run: shapes, attributes, data.
 template <typename... Parts>
 [[noreturn]] void FailArgument(const Parts&... parts) {
   FailWith(EP_STATUS_INVALID_ARGUMENT, parts...);

@@ -34,7 +34,7 @@ class ValueView {
   bool IsTensor() const { return info_.type != nullptr && info_.type->kind == EP_KIND_TENSOR; }
   EpElementType element_type() const { return IsTensor() ? info_.type->element_type : EP_TYPE_UNDEFINED; }
   bool has_rank() const { return IsTensor() && info_.type->rank >= 0; }
-  // -1 where a size is not known; empty also when the rank is not known: see has_rank().
+  // Sizes; -1 for a size that is not known. Also empty when the rank is not known: see has_rank().
   std::span<const int64_t> dims() const {
     return has_rank() ? std::span(info_.type->dims, static_cast<size_t>(info_.type->rank)) : std::span<const int64_t>();
   }
@@ -75,7 +75,7 @@ class NodeView {
     return op_type == info_.op_type && domain == info_.domain;
   }
   int64_t since_version() const { return info_.since_version; }
-  // Another provider has it already.
+  // True when another provider has claimed the node already.
   bool placed() const { return (info_.flags & EP_NODE_PLACED) != 0; }
   size_t input_count() const { return static_cast<size_t>(info_.input_count); }
   size_t output_count() const { return static_cast<size_t>(info_.output_count); }
@@ -84,9 +84,9 @@ class NodeView {
   size_t subgraph_count() const { return static_cast<size_t>(info_.subgraph_count); }
   // A body of If, Loop or Scan, below subgraph_count().
   GraphView subgraph(size_t i) const;
-  // Values of enclosing graphs that its bodies read.
+  // Values of enclosing graphs that the node's bodies read.
   std::vector<ValueView> implicit_inputs() const;
-  // An index past the end is like an optional one that is left out.
+  // An index past the end gives the same as an optional value that is left out.
   ValueView input(size_t i) const { return ValueView(*host_, i < info_.input_count ? info_.inputs[i] : nullptr); }
   ValueView output(size_t i) const { return ValueView(*host_, i < info_.output_count ? info_.outputs[i] : nullptr); }
 
@@ -95,7 +95,7 @@ class NodeView {
   // Attribute number i, below attribute_count().
   EpAttributeInfo attribute(size_t i) const { return Describe(info_.attributes[i]); }
   bool HasAttribute(const char* name) const { return host_->graph->FindAttribute(handle_, name) != nullptr; }
-  // False when it isn't there. Throws INVALID_GRAPH when it is of another type.
+  // False when the attribute is missing. Throws INVALID_GRAPH when it has another type.
   bool Attribute(const char* name, EpAttributeType type, EpAttributeInfo* info) const {
     const EpAttribute* attribute = host_->graph->FindAttribute(handle_, name);
     if (attribute == nullptr) return false;
@@ -135,7 +135,7 @@ class NodeView {
     for (uint64_t i = 0; i < info.count; ++i) strings.emplace_back(info.strings[i].data, info.strings[i].size);
     return strings;
   }
-  // Null when it isn't there.
+  // Null when the attribute is missing.
   const EpTensorView* Tensor(const char* name) const {
     EpAttributeInfo info;
     return Attribute(name, EP_ATTRIBUTE_TENSOR, &info) ? info.tensors[0] : nullptr;
@@ -163,7 +163,7 @@ class GraphView {
 
   const EpGraph* handle() const { return handle_; }
   std::string_view name() const { return info_.name; }
-  // Which opset of a domain the model imports; 0: none. What counts for a node is NodeView::since_version.
+  // Opset version of a domain that the model imports; 0: none. A node's own version is NodeView::since_version.
   int64_t OpsetOf(std::string_view domain) const {
     for (uint32_t i = 0; i < info_.opset_count; ++i) {
       if (domain == info_.opset_domains[i]) return info_.opset_versions[i];

@@ -1,4 +1,4 @@
-// Log: the host's log, under the plugin's name.
+// Log: writes to the host's log under the plugin's name.
 //
 //   const kit::Log log(host, "my-ep");
 //   log.Warning("the device is busy; waiting");
@@ -14,10 +14,10 @@ namespace epiphyte::kit {
 // [any thread]
 class Log {
  public:
-  // `origin` lives as long as the log, and so does the host.
+  // `host` and `origin` must outlive the log.
   Log(const EpHostInfo& host, const char* origin) : services_(host.services), origin_(origin) {}
 
-  // False: a message of that level would be dropped, so it need not be made.
+  // False: the host drops messages of that level, so the caller can skip making them.
   bool IsOn(EpLogLevel level) const { return services_->IsLogged(level) != 0; }
   void Write(EpLogLevel level, const std::string& message) const {
     if (IsOn(level)) services_->Log(level, origin_, message.c_str());

@@ -22,7 +22,7 @@ struct OnnxModel {
   std::string weights;  // the external data; empty when the weights are inside
 };
 
-// `weights_location` null: everything inside.
+// `weights_location` null: the weights are inside the model.
 inline OnnxModel ToOnnx(const EpHostInfo& host, const GraphView& graph, const char* weights_location = nullptr,
                         uint64_t weights_threshold = 0) {
   const auto* api = static_cast<const EpOnnxApi*>(host.GetExtension(&host, EP_ONNX_EXTENSION));

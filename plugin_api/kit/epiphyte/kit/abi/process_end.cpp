@@ -12,17 +12,18 @@
 namespace epiphyte::kit {
 namespace {
 
-// Longer than any step between two looks at HasBegun should take, and short for who waits for a program to end.
+// Longer than any step between two checks of HasBegun should take, and short enough for a user who waits for the
+// program to end.
 constexpr std::chrono::seconds kPatience{10};
 
-// Threads count their calls in different cache lines, so that they don't wait for each other.
+// Threads count their calls in different cache lines to avoid false sharing.
 struct alignas(64) Counter {
   std::atomic<int64_t> calls{0};
 };
 constinit std::array<Counter, 16> g_counters;
 constinit std::atomic<uint32_t> g_next_counter{0};
 
-// Calls that this thread is in: one may come out of a callback of another.
+// Nested calls of this thread: a call can come from a callback of another call.
 thread_local int64_t t_own_calls = 0;
 
 Counter& CounterOfThread() {
@@ -38,7 +39,7 @@ int64_t ProcessNumber() {
 #endif
 }
 
-// Whose calls are counted: a forked child has none of its parent's threads.
+// Process with the counted calls: a forked child has none of its parent's threads.
 constinit std::atomic<int64_t> g_process{0};
 
 }  // namespace

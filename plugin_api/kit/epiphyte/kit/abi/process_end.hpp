@@ -1,17 +1,17 @@
-// Process end: keeps a plugin from working beside the destructors of the libraries that it is made of.
+// ProcessEnd: keeps a plugin from running while the process destroys the libraries that the plugin consists of.
 //
-// exit() destroys a library's static objects while other threads may still be in that library. The kit counts the calls
-// that the host makes into the plugin. When exit() is called, calls under way are told to give up, exit() waits until
-// they have, for some seconds at most, and later calls are refused or, where they release something, do nothing. What
-// there is then goes with the process. A host may have sessions in static variables, so such calls do come.
+// exit() destroys static objects of a library while other threads may still run in that library. So the kit counts the
+// host's calls into the plugin. When exit() is called, the kit tells calls in progress to give up, and exit() waits a
+// few seconds at most until they return. Later calls are refused; later calls that release something do nothing, and
+// the process frees those objects. Such calls happen: a host may keep sessions in static variables.
 //
-// Handlers that are registered last are called first. The kit registers one when the plugin is initialized, and when a
-// call that compiles, loads or executes is done for the first time. A plugin that opens a library later says so:
+// Exit handlers run in reverse order of registration. The kit registers one when the plugin is initialized, and one in
+// the first call that compiles, that loads, and that executes. A plugin that opens a library later must register again:
 //
 //   driver = dlopen("libdriver.so", RTLD_NOW);
 //   kit::ProcessEnd::Notice();
 //
-//   // In work that takes long and asks neither Task nor Run whether it was cancelled:
+//   // In long work that does not ask Task or Run for cancellation:
 //   for (…) { kit::ProcessEnd::ThrowIfBegun(); … }
 #pragma once
 
@@ -24,26 +24,26 @@ namespace epiphyte::kit {
 
 class ProcessEnd {
  public:
-  // exit() was called, and waits for the calls under way: give up what takes long. [any thread]
+  // exit() was called and waits for calls in progress: give up long work. [any thread]
   static bool HasBegun() { return has_begun_.load(std::memory_order_relaxed); }
-  // It waits no longer: nothing of a library that has destructors may be used any more. [any thread]
+  // exit() waits no longer: use nothing of a library with destructors any more. [any thread]
   static bool IsOver() { return is_over_.load(std::memory_order_relaxed); }
-  // Throws CANCELED once it has begun.
+  // Throws CANCELED when HasBegun.
   static void ThrowIfBegun() {
     if (HasBegun()) [[unlikely]]
       Throw();
   }
-  // From now on the end is noticed before anything is destroyed that was made before. [any thread]
+  // Registers an exit handler that runs before the destructors of everything that exists now. [any thread]
   static void Notice();
 
-  // One call of the host's, on its thread. On the stack.
+  // One call of the host into the plugin, on the caller's thread. Make it on the stack.
   class Call {
    public:
     Call();
     ~Call();
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
-    // False: the process ends, and nothing may be done.
+    // False: the process ends, and the call must do nothing.
     explicit operator bool() const { return may_go_on_; }
 
    private:
@@ -58,7 +58,7 @@ class ProcessEnd {
   static constinit std::atomic<bool> is_over_;
 };
 
-// As Guard, for what the host calls; it fails with CANCELED when the process ends.
+// Does what Guard does, for functions that the host calls. Fails with CANCELED when the process ends.
 template <typename Body>
 EpStatus* GuardCall(const EpHostInfo& host, Body&& body) noexcept {
   const ProcessEnd::Call call;
@@ -68,7 +68,7 @@ EpStatus* GuardCall(const EpHostInfo& host, Body&& body) noexcept {
   });
 }
 
-// The same for calls that release something and give no status.
+// Does what GuardCall does, for functions that release something and return no status.
 template <typename Body>
 void ReleaseCall(Body&& body) noexcept {
   if (const ProcessEnd::Call call; call) body();

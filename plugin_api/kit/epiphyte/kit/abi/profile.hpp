@@ -1,4 +1,4 @@
-// Profile: the plugin's own spans of time in the session's trace. See epiphyte/ep_profile.h.
+// Profile: adds the plugin's own time spans to the session's trace. See epiphyte/ep_profile.h.
 //
 //   void Execute(const kit::Run& run) override {
 //     const kit::Profile profile(host, run.handle());        // false, and free, when the session isn't profiled
@@ -27,9 +27,9 @@ class Profile {
 
   // False: nothing is recorded.
   explicit operator bool() const { return profile_ != nullptr; }
-  // Nanoseconds of the host's clock; 0 when nothing is recorded.
+  // Nanoseconds on the host's clock; 0 when nothing is recorded.
   int64_t Now() const { return profile_ == nullptr ? 0 : api_->Now(); }
-  // `track`: the row; null: the provider's own. Throws for a span that can't be.
+  // Adds a span. `track` is the row in the trace; null: the provider's row. Throws for an invalid span.
   void Add(const char* name, int64_t start_ns, int64_t end_ns, const char* track = nullptr) const {
     if (profile_ == nullptr) return;
     EpProfileSpan span = {};
@@ -42,7 +42,7 @@ class Profile {
     ThrowIfFailed(*host_, api_->AddSpans(profile_, spans, 1));
   }
 
-  // The time between its construction and its end. `name` and `profile` outlive it.
+  // Records the time from its construction to its destruction. `name` and `profile` must outlive it.
   class Span {
    public:
     Span(const Profile& profile, const char* name) : profile_(profile), name_(name), start_(profile.Now()) {}
@@ -50,7 +50,7 @@ class Profile {
       try {
         profile_.Add(name_, start_, profile_.Now());
       } catch (...) {
-        // A span that is lost is no reason to fail.
+        // Losing a span is no reason to fail.
       }
     }
     Span(const Span&) = delete;
@@ -71,15 +71,15 @@ class Profile {
   EpProfile* profile_ = nullptr;
 };
 
-// A device's clock, by the ticks that it showed at one moment of the host's and how long a tick is. Where the two
-// drift, make a new one now and then.
+// Converts a device's clock to the host's. It is given the device's ticks at one moment of the host's clock, and the
+// length of a tick. If the clocks drift, make a new object now and then.
 class DeviceClock {
  public:
   DeviceClock(uint64_t ticks, int64_t host_ns, double ns_per_tick)
       : ticks_(ticks), host_ns_(host_ns), ns_per_tick_(ns_per_tick) {}
 
   int64_t ToHost(uint64_t ticks) const {
-    // Ticks before the moment count back; the counter may wrap around.
+    // Ticks before that moment give a negative difference. The counter may wrap around.
     const auto passed = static_cast<int64_t>(ticks - ticks_);
     return host_ns_ + static_cast<int64_t>(static_cast<double>(passed) * ns_per_tick_);
   }

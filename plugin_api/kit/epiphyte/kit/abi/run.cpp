@@ -8,7 +8,7 @@ namespace {
 
 uint32_t RankOf(std::span<const int64_t> dims) { return static_cast<uint32_t>(dims.size()); }
 
-// As many strings as the dimensions say, which the host reads.
+// Checks that there are as many strings as the dimensions say, because the host reads that many.
 void CheckCount(std::span<const int64_t> dims, std::span<const EpString> strings) {
   uint64_t count = 1;
   for (const int64_t dim : dims) count *= static_cast<uint64_t>(dim);

@@ -1,4 +1,4 @@
-// Run: one Execute, as a kernel sees it.
+// Run: one Execute as the kernel sees it.
 //
 //   void Execute(const kit::Run& run) override {
 //     const EpTensorView& x = run.input(0);
@@ -6,7 +6,8 @@
 //     for (uint64_t i = 0; i < x.element_count; ++i) y[i] = 2 * static_cast<const float*>(x.data)[i];
 //   }
 //
-// Of the thread that runs Execute, where nothing else is said. Everything that the host refuses is thrown as an Error.
+// Call it on the thread that runs Execute, unless a function says otherwise. Each refusal of the host is thrown as an
+// Error.
 #pragma once
 
 #include <cstdint>
@@ -28,27 +29,27 @@ class Run {
     info_.struct_size = sizeof(info_);
     ThrowIfFailed(host, host.run->GetInfo(run, &info_));
   }
-  // For who has asked already.
+  // For a caller that has the run's info already.
   Run(const EpHostInfo& host, EpRun* run, const EpRunInfo& info) : host_(host), run_(run), info_(info) {}
 
   size_t input_count() const { return info_.input_count; }
   size_t output_count() const { return info_.output_count; }
   // False for an optional input that is left out.
   bool HasInput(size_t i) const { return i < info_.input_count && info_.inputs[i] != nullptr; }
-  // Throws when input i is absent or no tensor.
+  // Throws when input i is absent or not a tensor.
   const EpTensorView& input(size_t i) const {
     if (!HasInput(i) || info_.inputs[i]->tensor == nullptr) [[unlikely]]
       FailInput(i, "a tensor");
     return *info_.inputs[i]->tensor;
   }
-  // Of any kind. Throws when it is absent.
+  // An input of any kind. Throws when it is absent.
   const EpValueView& value(size_t i) const {
     if (!HasInput(i)) [[unlikely]]
       FailInput(i, "a value");
     return *info_.inputs[i];
   }
 
-  // Makes output i a dense tensor and gives its memory, not initialised, aligned to 64 bytes.
+  // Makes output i a dense tensor and returns its memory, uninitialised and aligned to 64 bytes.
   template <typename T>
   T* Output(uint32_t i, EpElementType type, std::span<const int64_t> dims) const {
     void* data = nullptr;
@@ -56,25 +57,25 @@ class Run {
                   host_.run->AllocateOutput(run_, i, type, dims.data(), static_cast<uint32_t>(dims.size()), &data));
     return static_cast<T*>(data);
   }
-  // A tensor of strings, which are copied.
+  // Makes output i a tensor of strings. The strings are copied.
   void SetStrings(uint32_t i, std::span<const int64_t> dims, std::span<const EpString> strings) const;
 
-  // Values other than tensors are made from the inside out, and then set.
+  // Make values other than tensors from the inside out, then set them as outputs.
   OwnedValue MakeTensor(EpElementType type, std::span<const int64_t> dims, void** data) const;
   OwnedValue MakeStrings(std::span<const int64_t> dims, std::span<const EpString> strings) const;
-  // `type`: the element type of the tensors inside.
+  // `type` is the element type of the tensors in the sequence.
   OwnedValue MakeSequence(EpElementType type, std::span<const OwnedValue> elements) const;
   OwnedValue MakeMap(const OwnedValue& keys, const OwnedValue& values) const;
   OwnedValue MakeEmptyOptional() const;
-  // The value behind the view of an input, or of an element of one, without a copy.
+  // Shares the value behind a view of an input, or of an element of an input, without a copy.
   OwnedValue Share(const EpValueView& view) const;
   void SetOutput(uint32_t i, const OwnedValue& value) const;
 
-  // The application has given the run up: throw soon. [any thread]
+  // True: the application cancelled the run; throw soon. [any thread]
   bool IsCancelled() const { return host_.run->IsCancelled(run_) != 0; }
   void ThrowIfCancelled() const;
 
-  // What the application gave this run for this provider.
+  // A run option that the application set for this provider; nothing when it is not set.
   std::optional<std::string_view> Option(std::string_view key) const;
   std::string_view tag() const { return info_.tag; }
   const EpRunInfo& info() const { return info_; }
@@ -89,22 +90,22 @@ class Run {
   EpRunInfo info_ = {};
 };
 
-// How much memory a run may use: ask before memory is taken whose size depends on the data. On a host without limits,
-// everything is allowed.
+// The memory limit of a run. Call Take before you allocate memory with a size that depends on the data. A host without
+// limits allows everything.
 class RunLimits {
  public:
   RunLimits() = default;
   explicit RunLimits(const EpHostInfo& host);
 
-  // Counts `bytes` until this Execute ends, or until Return. Throws FAIL, with the option to raise, instead of letting
-  // the plugin allocate.
+  // Counts `bytes` against the limit until this Execute ends or Return is called. Call it before allocating: it throws
+  // FAIL beyond the limit, and names the option to raise.
   void Take(const Run& run, uint64_t bytes) const { Take(run.handle(), bytes); }
   void Take(EpRun* run, uint64_t bytes) const;
   void Return(EpRun* run, uint64_t bytes) const;
 
  private:
   const EpHostInfo* host_ = nullptr;
-  const EpRunLimitsApi* api_ = nullptr;  // null: none
+  const EpRunLimitsApi* api_ = nullptr;  // null: the host has no limits
 };
 
 }  // namespace epiphyte::kit

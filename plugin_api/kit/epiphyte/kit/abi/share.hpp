@@ -1,4 +1,4 @@
-// ShareGroup: sessions that use the same weights, with a workspace of the plugin's own type. See epiphyte/ep_share.h.
+// ShareGroup: sessions that share weights, with a workspace of a type that the plugin defines. See epiphyte/ep_share.h.
 //
 //   struct Workspace {                       // default-constructed by the first provider of the group
 //     std::mutex mutex;
@@ -12,8 +12,8 @@
 //     share_->graphs[name] = graph;
 //   }
 //
-// A provider that makes contexts overrides KeepContext too: it is called instead of SaveContext in all sessions of a
-// compiling group but the last, whose SaveContext then writes what all of them kept.
+// A provider that makes contexts overrides KeepContext too. In a compiling group it is called instead of SaveContext in
+// every session but the last. The last session's SaveContext then writes the partitions that all sessions kept.
 #pragma once
 
 #include <string_view>
@@ -23,7 +23,7 @@
 
 namespace epiphyte::kit {
 
-// How a session takes part in its group; all false without one.
+// A session's role in its share group. All members are false, null or empty without a group.
 struct ShareMembership {
   const EpShareApi* api = nullptr;  // null: no group
   bool compiling = false;
@@ -42,7 +42,7 @@ struct ShareMembership {
     last = info.last != 0;
     name = info.name;
   }
-  // A later session writes the payload.
+  // True: a later session of the group writes the payload.
   bool defers_payload() const { return compiling && !last; }
 };
 
@@ -62,7 +62,7 @@ class ShareGroup {
     workspace_ = static_cast<Workspace*>(workspace);
   }
 
-  // False: the session is in no group, or the host knows no groups.
+  // False: the session is in no group, or the host does not support groups.
   explicit operator bool() const { return workspace_ != nullptr; }
   Workspace* operator->() const { return workspace_; }
   Workspace& operator*() const { return *workspace_; }
@@ -70,7 +70,7 @@ class ShareGroup {
 
  private:
   ShareMembership membership_;
-  Workspace* workspace_ = nullptr;  // lives longer than the provider
+  Workspace* workspace_ = nullptr;  // outlives the provider
 };
 
 }  // namespace epiphyte::kit

@@ -14,7 +14,7 @@ void EP_CALL Listen(void* user) {
   try {
     (*static_cast<const std::function<void()>*>(user))();
   } catch (...) {
-    // The thread that cancels has no use for it, and the work that goes on will end by itself.
+    // The cancelling thread can't handle the exception, and the work will end by itself.
   }
 }
 
@@ -56,7 +56,7 @@ CancelListener::CancelListener(const Run& run, std::function<void()> listener)
 }
 
 CancelListener::~CancelListener() {
-  // Waits until the listener isn't running.
+  // Waits until no call of the listener is in progress.
   EpStatus* const status = task_ != nullptr ? host_.task->SetCancelListener(task_, nullptr, nullptr)
                                             : host_.run->SetCancelListener(run_, nullptr, nullptr);
   host_.status->Release(status);

@@ -1,11 +1,12 @@
-// Task: one Compile, LoadContext or GetEpContextNodes while it runs: how far it is, and whether the user has given up.
+// Task: one Compile, LoadContext or GetEpContextNodes in progress. It reports progress and tells whether the user has
+// cancelled.
 //
 //   for (size_t i = 0; i < layers; ++i) {
 //     task.Report(i, layers);          // throws MODEL_LOAD_CANCELED when the user has cancelled
 //     Compile(layer[i], task.Part(i, layers));  // reports of the part count for its share of the whole
 //   }
 //
-//   // An SDK whose compiler is one long call, and has a handle to abort it:
+//   // For an SDK with a compiler that is one long call, and a handle to abort it:
 //   kit::CancelListener abort(task, [&] { sdk.Abort(); });
 //   sdk.Compile();
 #pragma once
@@ -20,18 +21,18 @@ namespace epiphyte::kit {
 
 class Run;
 
-// A small value, good until the call that got it returns. [any thread]
+// A small value, cheap to copy; valid until the call that received it returns. [any thread]
 class Task {
  public:
   Task(const EpHostInfo& host, EpTask* task) : host_(&host), task_(task) {}
 
-  // `done` of `total` in any unit, 0 when the total isn't known. `text`: what is being done, for the user; may be null.
-  // Throws MODEL_LOAD_CANCELED when the user has cancelled.
+  // Reports that `done` of `total` units are done, in any unit; `total` is 0 when it is not known. `text` tells the
+  // user what is being done; it may be null. Throws MODEL_LOAD_CANCELED when the user has cancelled.
   void Report(uint64_t done, uint64_t total, const char* text = nullptr) const;
-  // The same task as seen by part `index` of `count` parts of equal size.
+  // A view of this task for part `index` of `count` parts of equal size.
   Task Part(uint64_t index, uint64_t count) const;
 
-  // Says nothing to the user, so it may be asked often.
+  // Cheap and without output to the user, so you can ask often.
   bool IsCancelled() const { return host_->task->IsCancelled(task_) != 0; }
   void ThrowIfCancelled() const;
   EpTask* handle() const { return task_; }
@@ -40,13 +41,14 @@ class Task {
  private:
   const EpHostInfo* host_;
   EpTask* task_;
-  // What part of the whole this is; all of it is passed on as it is reported.
+  // This task's range within the whole, from 0 to 1. Reports are scaled to it.
   double begin_ = 0;
   double size_ = 1;
 };
 
-// While it lives, `listener` is called when the task, or the run, is cancelled, at once if that has happened; on the
-// thread that cancels, which waits for it: it must only tell the SDK to give up. One for each task and run.
+// Calls `listener` when the task or run is cancelled, or at once if it was cancelled before, for as long as this object
+// lives. The call comes on the cancelling thread, which waits for it; so the listener should only tell the SDK to give
+// up. A task or run has at most one listener.
 class CancelListener {
  public:
   CancelListener(const Task& task, std::function<void()> listener);

@@ -7,7 +7,7 @@ namespace epiphyte::kit {
 void Threads::Run(int64_t count, int64_t grain, Share share, void* user) const {
   if (count <= 0) return;
   if (wanted <= 1 || count <= grain) return share(user, 0, count, 0);
-  // Nothing may be thrown through the host.
+  // No exception may pass through the host.
   struct Job {
     Share share;
     void* user;

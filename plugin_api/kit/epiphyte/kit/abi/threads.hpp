@@ -1,11 +1,11 @@
-// Threads: the host's thread pool, as one provider may use it.
+// Threads: the host's thread pool for one provider.
 //
 //   const kit::Threads threads = config.threads();
 //   threads.ParallelFor(rows, /*grain=*/64, [&](int64_t begin, int64_t end) {
 //     for (int64_t row = begin; row < end; ++row) Sum(row);
 //   });
 //
-// What is thrown in a share of a loop comes out of ParallelFor: the first of several.
+// ParallelFor rethrows an exception of the body; the first one if there are several.
 #pragma once
 
 #include <algorithm>
@@ -17,18 +17,18 @@
 
 namespace epiphyte::kit {
 
-// The host starts the threads when the first loop needs them. [any thread]
+// The host starts the threads for the first loop. [any thread]
 struct Threads {
   const EpServicesApi* services = nullptr;
   EpThreadPool* pool = nullptr;
-  uint32_t wanted = 1;  // there can be fewer
+  uint32_t wanted = 1;  // number of threads wanted; the pool may have fewer
 
-  // How many there are. Starts them: for what can't be done without knowing.
+  // Number of threads, at most `wanted`. Starts the threads, so call it only where the number is needed.
   uint32_t Count() const { return wanted <= 1 ? 1 : std::clamp(services->GetThreadCount(pool), uint32_t{1}, wanted); }
 
-  // Runs body(begin, end) over [0, count) in shares of at least `grain`; nested calls run on the calling thread alone.
-  // A body that takes a third argument gets its worker, below the pool's number of threads, on which no other share
-  // runs at the same time.
+  // Runs body(begin, end) over [0, count) in chunks of at least `grain`. Nested calls run on the calling thread alone.
+  // A body with a third argument gets a worker index below the pool's thread count. No two chunks with the same worker
+  // index run at the same time.
   template <typename Body>
   void ParallelFor(int64_t count, int64_t grain, Body&& body) const {
     using Called = std::remove_reference_t<Body>;

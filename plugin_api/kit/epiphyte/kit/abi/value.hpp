@@ -1,5 +1,5 @@
-// OwnedValue: a value of the host's, made in Execute: a tensor, sequence, map or empty optional on its way to an
-// output.
+// OwnedValue: a tensor, sequence, map or empty optional that Execute makes on its way to an output. The host owns the
+// value.
 //
 //   std::vector<kit::OwnedValue> rows;
 //   for (…) {
@@ -16,7 +16,7 @@
 
 namespace epiphyte::kit {
 
-// Holds one reference; good in the Execute that made it only.
+// Holds one reference to the value. Valid only during the Execute that made it.
 class OwnedValue {
  public:
   OwnedValue() = default;

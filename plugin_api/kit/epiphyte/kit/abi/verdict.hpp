@@ -1,7 +1,8 @@
 // ContextVerdict: whether a context can be used here, and why not.
 //
-//   if (made.isa != here.isa) return kit::ContextVerdict::Unsupported("made for " + made.isa + "; compile the model
-//   again"); return kit::ContextVerdict::Optimal();
+//   if (made.isa != here.isa)
+//     return kit::ContextVerdict::Unsupported("made for " + made.isa + "; compile the model again");
+//   return kit::ContextVerdict::Optimal();
 //
 //   verdict.Worsen(CompareDrivers(header));   // keeps the worse of two
 //   best.Improve(JudgeFor(device, header));   // keeps the better of two
@@ -20,26 +21,26 @@ struct ContextVerdict {
   std::string reason;  // one line; "" for OPTIMAL
 
   static ContextVerdict Optimal() { return {EP_CONTEXT_OPTIMAL, {}}; }
-  // It works, but compiling again would be better.
+  // The context works, but compiling again would be better.
   static ContextVerdict PreferRecompilation(std::string reason) {
     return {EP_CONTEXT_PREFER_RECOMPILATION, std::move(reason)};
   }
   static ContextVerdict Unsupported(std::string reason) { return {EP_CONTEXT_UNSUPPORTED, std::move(reason)}; }
-  // Another plugin's, or nothing can be said.
+  // The context belongs to another plugin, or the plugin can't judge it.
   static ContextVerdict NotApplicable(std::string reason) { return {EP_CONTEXT_NOT_APPLICABLE, std::move(reason)}; }
 
-  // Takes the other's place when that is worse: from NOT_APPLICABLE over OPTIMAL and PREFER_RECOMPILATION to
+  // Takes the other verdict when it is worse. From best to worst: NOT_APPLICABLE, OPTIMAL, PREFER_RECOMPILATION,
   // UNSUPPORTED.
   void Worsen(ContextVerdict other) {
     if (other.verdict > verdict) *this = std::move(other);
   }
-  // Takes the other's place when that is better: for a plugin that judges a context for each of its devices, where the
-  // verdict without a session is that of the best one. From UNSUPPORTED over NOT_APPLICABLE and PREFER_RECOMPILATION to
-  // OPTIMAL.
+  // Takes the other verdict when it is better. From worst to best: UNSUPPORTED, NOT_APPLICABLE, PREFER_RECOMPILATION,
+  // OPTIMAL. For a plugin that judges a context for each of its devices: without a session, the verdict of the best
+  // device counts.
   void Improve(ContextVerdict other) {
     if (Quality(other.verdict) > Quality(verdict)) *this = std::move(other);
   }
-  // Throws INVALID_GRAPH for UNSUPPORTED: what loading a context does with its verdict.
+  // Throws INVALID_GRAPH for UNSUPPORTED, as loading a context must do.
   void ThrowIfUnsupported() const {
     if (verdict == EP_CONTEXT_UNSUPPORTED) throw Error(EP_STATUS_INVALID_GRAPH, reason);
   }

@@ -1,12 +1,12 @@
-// Visibility: what the kit keeps for a plugin belongs to that plugin alone.
+// Visibility: keeps the static data of the kit private to each plugin.
 //
-// Two plugins may have provider classes of one name. Their instances of the kit's templates then have one name too, and
-// GCC marks static data of templates and of inline functions "unique": the dynamic linker uses the first definition in
-// the process for all libraries, also for those opened with RTLD_LOCAL. One plugin would run the other's code. So
-// whatever in the kit has static data is hidden, however the plugin is compiled.
+// Two plugins may have provider classes of the same name. Then their instances of the kit's templates have the same
+// name too. GCC marks static data of templates and of inline functions "unique": the dynamic linker uses the first
+// definition in the process for all libraries, even for those opened with RTLD_LOCAL. One plugin would run the other's
+// code. So everything in the kit that has static data is hidden, however the plugin is compiled.
 //
-// The same holds for such data of a plugin's own: add_ep_plugin() compiles with -fvisibility=hidden and
-// -fno-gnu-unique; do so in a build of your own.
+// The same holds for such data in a plugin itself. add_ep_plugin() compiles with -fvisibility=hidden and
+// -fno-gnu-unique; do the same in your own build.
 #pragma once
 
 #include "epiphyte/kit/abi/cxx20.hpp"

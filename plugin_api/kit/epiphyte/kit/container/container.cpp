@@ -75,8 +75,8 @@ void ContextContainer::ReadSections(std::span<const std::byte> entries, std::spa
   if (!data.empty()) Damaged(std::to_string(data.size()) + " bytes belong to no section");
 }
 
-// Numbers are read from `table`, which can't change; texts are views of the same bytes in place, as callers may keep
-// them as long as the container's bytes.
+// Numbers are read from `table`, a copy that can't change. Names are views of the same bytes in place, so that callers
+// may keep them as long as the container's bytes.
 void ContextContainer::ReadNames(std::span<const std::byte> table, std::span<const std::byte> in_place,
                                  uint32_t count) {
   const size_t whole = table.size();
@@ -160,7 +160,7 @@ OwnSection ContextContainer::Own(uint32_t number) const {
 }
 
 void ContextContainer::Damaged(std::string what) const {
-  // Names in it come from the file.
+  // Names in the message come from the file.
   for (char& c : what)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
   throw Error(EP_STATUS_INVALID_GRAPH, whose_ + " is damaged: " + what + "; compile the model again");

@@ -1,5 +1,5 @@
-// Context container: the payload of a plugin that has no format of its own. Numbered sections, some with names, and a
-// text that says what they were made for.
+// Context container: a payload format for plugins that have none of their own. It has numbered sections, some with
+// names, and a key: a text that says what the sections were made for.
 //
 //   constexpr kit::ContainerFormat kFormat = {"MYEP", 3, "the myep context"};
 //
@@ -14,14 +14,16 @@
 //   const kit::OwnSection program = container.Own(container.NumberOf("part_0/program"));
 //   std::span<const std::byte> weights = container.Find("part_0/weights");  // where they lie: not copied
 //
-// Sections begin at multiples of 64 bytes. The same sections in the same order give the same bytes. Nothing that a file
-// says is trusted: sizes, numbers and names are checked, digests cover every byte (layout.hpp). Those of the header and
-// of small sections are always compared; those of large ones on demand, because the host compares the digest of the
-// whole payload before the plugin sees it, unless the user waives that, and reading gigabytes takes its time.
+// Sections begin at multiples of 64 bytes. The same sections in the same order give the same bytes.
 //
-// A payload is a mapped file, and another process may write to it at any time. What steers a plugin (programs, offsets,
-// counts, indices) must not change between its check and its use: the container reads its table from a copy, and Own()
-// gives sections as copies. Only weights belong where they lie.
+// The reader trusts nothing in a file. It checks sizes, numbers and names, and digests cover every byte (layout.hpp).
+// The digests of the header and of small sections are always compared. Those of large sections are compared on demand:
+// reading gigabytes takes time, and the host compares the digest of the whole payload before the plugin sees it, unless
+// the user waives that.
+//
+// A payload is a mapped file, and another process may write to it at any time. Data that steers a plugin (programs,
+// offsets, counts, indices) must not change between check and use. So the container copies its table, and Own() copies
+// a section. Use only weights in place.
 #pragma once
 
 #include <cstddef>
@@ -41,29 +43,29 @@
 
 namespace epiphyte::kit {
 
-// Whose containers they are.
+// The format of a plugin's containers.
 struct ContainerFormat {
-  std::string_view magic;                  // 1 to 8 bytes with which each begins
-  uint32_t version = 1;                    // to be raised when what the sections say changes its meaning
-  std::string_view whose = "the context";  // in messages: "the myep context is damaged: …"
+  std::string_view magic;                  // the 1 to 8 bytes that each container begins with
+  uint32_t version = 1;                    // raise it when the meaning of the sections changes
+  std::string_view whose = "the context";  // subject of messages: "the myep context is damaged: …"
 };
 
 class ContextContainerBuilder {
  public:
-  // Throws INVALID_ARGUMENT for a magic that is empty or longer than 8 bytes.
+  // Throws INVALID_ARGUMENT for an empty magic and for one longer than 8 bytes.
   explicit ContextContainerBuilder(const ContainerFormat& format, std::string key = "");
 
-  // Adds a section, unless there is one of the same bytes, and gives its number. `data` stays valid and unchanged until
-  // the last Write.
+  // Adds a section and returns its number. If a section with the same bytes exists, returns that one's number. `data`
+  // must stay valid and unchanged until the last Write.
   uint32_t Add(const void* data, uint64_t size);
-  // As above, and gives it a name. Throws INVALID_ARGUMENT for a name that was given before.
+  // Does the same and gives the section a name. Throws INVALID_ARGUMENT for a name that was given before.
   uint32_t Add(std::string name, const void* data, uint64_t size);
-  // As above; the builder keeps the bytes.
+  // Does the same with bytes that the builder keeps.
   uint32_t Add(std::string name, std::string bytes);
 
-  // Gives out the bytes front to back.
+  // Passes the bytes of the container to `write`, front to back.
   void Write(const std::function<void(const void* data, uint64_t size)>& write) const;
-  // `writer` has Write(const void*, uint64_t).
+  // `writer` has a member function Write(const void*, uint64_t).
   template <typename Writer>
   requires requires(Writer& writer, const void* data, uint64_t size) { writer.Write(data, size); }
   void Write(Writer& writer) const {
@@ -86,10 +88,10 @@ class ContextContainerBuilder {
   std::deque<std::string> kept_;
 };
 
-// A section out of reach of what changes the file.
+// A copy of a section. Later changes of the file do not affect it.
 struct OwnSection {
   std::span<const std::byte> bytes;
-  std::shared_ptr<void> owner;  // of the bytes
+  std::shared_ptr<void> owner;  // keeps `bytes` alive
 };
 
 enum class ContainerDigests {
@@ -97,40 +99,39 @@ enum class ContainerDigests {
   kAll,
 };
 
-// A view of the bytes that it was made from, which must outlive it and the sections it gives. [any thread]
+// A view of a container's bytes. The bytes must outlive the view and the sections that it returns. [any thread]
 class ContextContainer {
  public:
-  // Throws INVALID_GRAPH, with one line that says what is wrong and to compile again.
+  // Throws INVALID_GRAPH with one line that says what is wrong and to compile again.
   ContextContainer(std::span<const std::byte> blob, const ContainerFormat& format,
                    ContainerDigests digests = ContainerDigests::kSmallSections);
 
-  // What the builder was given.
+  // The key that the builder was given.
   std::string_view key() const { return key_; }
-  // ContainerFormat::whose.
+  // A copy of ContainerFormat::whose.
   std::string_view whose() const { return whose_; }
   uint32_t section_count() const { return static_cast<uint32_t>(sections_.size()); }
 
-  // Sections, at multiples of 64 bytes, where the container's bytes lie, and may change with them. Those that aren't
-  // there are INVALID_GRAPH.
+  // Returns a section in place, at a multiple of 64 bytes. The bytes can change with the file. Throws INVALID_GRAPH for
+  // a section that does not exist.
   std::span<const std::byte> section(uint32_t number) const;
   std::span<const std::byte> Find(std::string_view name) const { return section(NumberOf(name)); }
   uint32_t NumberOf(std::string_view name) const;
   bool Has(std::string_view name) const { return Lookup(name) != nullptr; }
-  // Names and the sections' numbers, in ascending order of the names.
+  // Names with their sections' numbers, in ascending order of the names.
   using Name = std::pair<std::string_view, uint32_t>;
   const std::vector<Name>& names() const { return names_; }
 
-  // The section in memory that nothing but this process writes to, compared with its digest there. There is one copy of
-  // a section at a time. Throws INVALID_GRAPH.
+  // Copies a section to memory that only this process writes to, and compares the digest of the copy. Copies are
+  // shared: a section has at most one at a time. Throws INVALID_GRAPH.
   OwnSection Own(uint32_t number) const;
 
-  // Compare the digest of a section, or of each, unless that was done when the container was opened. Throws
-  // INVALID_GRAPH.
+  // Compares the digest of a section, or of each, unless opening the container did so. Throws INVALID_GRAPH.
   void CompareDigest(uint32_t number) const;
   void CompareDigests() const;
 
-  // Bytes that do not begin at a multiple of 64 were copied, and sections lie in the copy as long as somebody holds
-  // this; null when they lie where they were.
+  // Owner of a copy of the container's bytes, which is made when they do not begin at a multiple of 64. Sections lie in
+  // the copy; hold the owner as long as you use them. Null when sections lie in the given bytes.
   const std::shared_ptr<void>& owner() const { return owner_; }
   // Throws INVALID_GRAPH: "<whose> is damaged: <what>; compile the model again", in one line.
   [[noreturn]] void Damaged(std::string what) const;

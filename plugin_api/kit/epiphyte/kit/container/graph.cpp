@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kPrefix = "graph/";
 std::string SectionOf(std::string_view name) { return std::string(kPrefix).append(name); }
 
-// Attributes that hold no elements: a node has a body in them.
+// Types of attributes that hold a node's bodies instead of elements.
 bool IsBody(EpAttributeType type) { return type == EP_ATTRIBUTE_GRAPH || type == EP_ATTRIBUTE_GRAPHS; }
 
 std::string BodyProblem(const ir::Node& node, const ir::Attribute& attribute) {
@@ -126,8 +126,8 @@ class GraphWriter {
 
 // --- reading
 
-// What is read is never much larger than what it is read from: a count of things is compared with the bytes that are
-// left for them before there is memory for them, and nothing in a graph refers to another part of it.
+// Memory stays proportional to the size of the section. Each count is compared with the bytes left for the elements
+// before memory is allocated. No part of a graph refers to another part.
 class GraphReader {
  public:
   GraphReader(const ContextContainer& container, std::string_view name) : container_(container), name_(name) {
@@ -149,7 +149,7 @@ class GraphReader {
   }
 
  private:
-  // The fewest bytes that one of them takes.
+  // Minimum encoded sizes in bytes.
   static constexpr size_t kTextSize = 4;
   static constexpr size_t kValueSize = kTextSize + 4 * 4;
   static constexpr size_t kTensorSize = 3 * 4;
@@ -170,7 +170,7 @@ class GraphReader {
     std::memcpy(&value, Take(sizeof(value)), sizeof(value));
     return value;
   }
-  // Of things that take at least `size` bytes each.
+  // Reads a count of elements that take at least `size` bytes each.
   uint32_t Count(size_t size) {
     const auto count = Number<uint32_t>();
     if (count > rest_.size() / size) Damaged("it ends too early");
@@ -205,11 +205,10 @@ class GraphReader {
     graph_.constant_of_value.assign(graph_.values.size(), -1);
   }
 
-  // Constants of up to so many bytes are copied whatever they are: they may be parameters of any kind.
+  // Constants of at most this many bytes are always copied: they may be parameters of any kind.
   static constexpr uint64_t kCopied = 16 << 10;
 
-  // Whether places, counts or decisions may come from numbers of that type. Others are weights, unless they are an
-  // attribute's.
+  // True for types of numbers that may be offsets, counts or decisions. Other types hold weights, except in attributes.
   static bool MaySteer(EpElementType type) {
     switch (type) {
       case EP_TYPE_BOOL:
@@ -223,7 +222,7 @@ class GraphReader {
     }
   }
 
-  // `owner` becomes that of the tensor's bytes. Returns their section.
+  // `owner` receives the owner of the tensor's bytes. Returns the section that holds the bytes.
   uint32_t ReadTensor(bool with_data, bool steers, ir::Tensor& tensor, std::shared_ptr<void>* owner) {
     tensor.type = Number<EpElementType>();
     const uint32_t rank = Count(sizeof(int64_t));

@@ -5,7 +5,7 @@
 namespace epiphyte::kit {
 namespace {
 
-// Of text that may come from a file: control characters would break the one line that a message has.
+// Text may come from a file. Control characters in it would break a one-line message.
 bool IsPlain(char c) { return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f; }
 
 std::string Escaped(std::string_view value) {

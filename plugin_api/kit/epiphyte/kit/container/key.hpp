@@ -1,5 +1,6 @@
-// CompatibilityKey: what a plugin's contexts depend on, and what a difference means. It is written as one line of text,
-// for the container and for the host (ep_compatibility_info.<provider>), and compared with such a line later.
+// CompatibilityKey: the properties that a plugin's contexts depend on, and what a difference means. It is written as
+// one line of text for the container and for the host (ep_compatibility_info.<provider>). Later it is compared with
+// such a line.
 //
 //   kit::CompatibilityKey key;
 //   key.Require("driver", DriverVersion(), "driver {}");
@@ -11,8 +12,8 @@
 //   …
 //   key.Compare(container.key()).ThrowIfUnsupported();
 //
-// What is compared on an occasion is what the key has: without a session nobody knows the number of threads, so leave
-// it out then, and fields that only the other side has are not looked at.
+// Compare looks only at fields that this key has, and ignores further fields of the other side. So leave out unknown
+// properties, for example the number of threads when there is no session.
 #pragma once
 
 #include <optional>
@@ -27,16 +28,18 @@ namespace epiphyte::kit {
 
 class CompatibilityKey {
  public:
-  // A context that was made for another `value` can't be used. `words` say it in a message, with {} for the value.
+  // A context that was made for another `value` can't be used. `words` names the value in messages; {} stands for the
+  // value.
   CompatibilityKey& Require(std::string_view name, std::string_view value, std::string_view words);
-  // It can be used, but compiling again is better; `advice` says why.
+  // A context that was made for another `value` can be used, but compiling again is better; `advice` says why.
   CompatibilityKey& Prefer(std::string_view name, std::string_view value, std::string_view words,
                            std::string_view advice = "compile the model again for the best speed");
 
-  // "name=value;…" in the order of the fields; what could be mistaken in a value is written as %XX.
+  // "name=value;…" in the order of the fields. Characters of a value that have a meaning in the text are written as
+  // %XX.
   std::string ToText() const;
-  // The verdict on a context that was made under the key `made`: of all fields that differ the worst, of equally bad
-  // ones the first. UNSUPPORTED for a text that is none.
+  // Judges a context that was made under the key `made`. The worst difference counts, and among equally bad ones the
+  // first. UNSUPPORTED for a text that is not a key.
   ContextVerdict Compare(std::string_view made) const;
 
  private:
@@ -52,7 +55,7 @@ class CompatibilityKey {
   std::vector<Field> fields_;
 };
 
-// The value of one field of a key's text; nothing when it isn't there or the text is none.
+// The value of one field in a key's text. Nothing when the field is missing or the text is not a key.
 std::optional<std::string> FieldOfKey(std::string_view key, std::string_view name);
 
 }  // namespace epiphyte::kit

@@ -35,7 +35,7 @@ void DropActivation(ir::Node& node) {
 
 namespace {
 
-// The Mul of x and sigmoid(x) that are all that reads x; or -1.
+// The Mul of x and sigmoid(x), if x has no other readers; else -1.
 int32_t SwishBehind(const ir::Editor& editor, int32_t value) {
   const std::vector<int32_t>& readers = editor.Readers(value);
   for (const size_t i : {size_t{0}, size_t{1}}) {
@@ -67,7 +67,7 @@ FoundActivation FindActivation(const ir::Editor& editor, int32_t value, const Ta
 
 namespace {
 
-// The Clip behind a Relu, without the Relu; false where a bound isn't known.
+// Merges a Relu into the bounds of the Clip that reads it. False when a bound is not known.
 bool RaiseMinimum(ir::Editor& editor, ir::Node& clip) {
   if (clip.since_version < 11) {
     if (clip.Float("max", 0.0f) < 0.0f) return false;
@@ -78,7 +78,7 @@ bool RaiseMinimum(ir::Editor& editor, ir::Node& clip) {
   }
   float minimum = -1.0f;
   float maximum = 0.0f;
-  // With max below min the bounds' order decides; leave that alone.
+  // If max is below min, the result depends on the order of the bounds, so such a Clip stays.
   if (clip.HasInput(2) && (!editor.Scalar(clip.inputs[2], &maximum) || maximum < 0.0f)) return false;
   if (clip.HasInput(1) && !editor.Scalar(clip.inputs[1], &minimum)) return false;
   if (minimum >= 0.0f) return true;
@@ -106,7 +106,7 @@ namespace {
 
 bool IsNear(double found, double expected) { return std::fabs(found - expected) <= 1e-3 * std::fabs(expected); }
 
-// Puts an operator of one input in the place of node `n`, which makes the same of `x`.
+// Replaces node `n` by an operator with the single input `x`.
 void ReplaceByUnary(ir::Editor& editor, int32_t n, int32_t x, std::string_view op_type, int64_t version,
                     std::vector<ir::Attribute> attributes = {}) {
   ir::Node node;
@@ -119,8 +119,8 @@ void ReplaceByUnary(ir::Editor& editor, int32_t n, int32_t x, std::string_view o
   editor.Replace(n, std::move(node));
 }
 
-// `gate` as a hard sigmoid of x times a factor: clip(x + 3, 0, 6) has 6, HardSigmoid and what is divided by 6 have 1.
-// 0: it is none.
+// Recognises `gate` as a hard sigmoid of x times a factor and returns the factor: 6 for clip(x + 3, 0, 6), 1 for
+// HardSigmoid and for a quotient by 6. 0: `gate` is something else.
 double HardGate(const ir::Editor& editor, int32_t gate, int32_t x, int steps = 1) {
   if (const int32_t hard = Maker(editor, gate, "HardSigmoid"); hard >= 0) {
     const ir::Node& node = editor.node(hard);
@@ -145,7 +145,7 @@ double HardGate(const ir::Editor& editor, int32_t gate, int32_t x, int steps = 1
   return WithoutAddend(editor, step->operands[0], &number) == x && IsNear(number, 3) ? 6 : 0;
 }
 
-// The value at `mul` is x times a gate times a factor: tries each way of taking it apart.
+// Recognises the value of `mul` as x times a gate times a factor, and tries each way to take it apart.
 bool FuseHardSwishAt(ir::Editor& editor, int32_t n, int32_t value, double factor, int steps) {
   if (const int32_t div = ArithmeticMaker(editor, value, "Div"); div >= 0 && steps > 0) {
     float number = 0;

@@ -12,7 +12,7 @@ namespace {
 
 using Perm = std::vector<int64_t>;
 
-// An operand as a view: `value`, whose dimension perm[i] is dimension i of what the product reads, times `scale`.
+// An operand as a view of `value`, times `scale`. Dimension i of the GEMM's operand is dimension perm[i] of `value`.
 struct View {
   int32_t value = -1;
   Perm perm = {0, 1, 2, 3};
@@ -23,7 +23,7 @@ bool HasRank4(const ir::Editor& editor, int32_t value) {
   return editor.info(value).rank == 4 && IsFloatType(editor.info(value).type);
 }
 
-// A value divided by, or multiplied with, a number: the value, or -1.
+// The value before a division by, or multiplication with, a number; else -1.
 int32_t BeforeScale(const ir::Editor& editor, int32_t value, float* scale) {
   float number = 0;
   if (const int32_t div = ArithmeticMaker(editor, value, "Div"); div >= 0) {
@@ -41,7 +41,7 @@ int32_t BeforeScale(const ir::Editor& editor, int32_t value, float* scale) {
   return -1;
 }
 
-// Whether `wide` is `x` with each of its heads repeated `times` times, in the dimension behind them.
+// True when `wide` is `x` with each head repeated, along the dimension after the heads.
 bool IsRepeated(const ir::Value& x, const ir::Value& wide, const ir::Value& result) {
   const std::vector<int64_t>& from = x.dims;
   const std::vector<int64_t>& to = result.dims;
@@ -51,7 +51,7 @@ bool IsRepeated(const ir::Value& x, const ir::Value& wide, const ir::Value& resu
          to[0] == from[0] && to[2] == from[2] && to[3] == from[3] && from[3] > 0;
 }
 
-// value = heads of `x` repeated, Reshape(Expand(Unsqueeze(x, 2))) or with Tile: x, or -1.
+// Returns x if value = the heads of x repeated, written as Reshape(Expand(Unsqueeze(x, 2))) or with Tile; else -1.
 int32_t RepeatedHeads(const ir::Editor& editor, int32_t value) {
   const int32_t reshape = Maker(editor, value, "Reshape");
   if (reshape < 0) return -1;
@@ -67,7 +67,7 @@ int32_t RepeatedHeads(const ir::Editor& editor, int32_t value) {
   return IsRepeated(editor.info(x), editor.info(repeated), editor.info(value)) ? x : -1;
 }
 
-// Takes Transposes and, where `scaled` says so, products with numbers off the value of a view.
+// Follows a view through Transposes and, if `scaled`, through multiplications with numbers.
 void LookThrough(const ir::Editor& editor, View& view, bool scaled) {
   constexpr int kMost = 4;
   for (int step = 0; step < kMost; ++step) {
@@ -101,11 +101,11 @@ View Trace(const ir::Editor& editor, int32_t value, bool heads, bool scaled) {
 const Perm kIdentity = {0, 1, 2, 3};
 const Perm kLastSwapped = {0, 1, 3, 2};
 
-// Keys or values [batch, heads, keys, size] that stand behind those of earlier runs.
+// Keys or values [batch, heads, keys, size] that follow those of earlier runs.
 struct Cached {
   int32_t past = -1;
   int32_t added = -1;
-  int32_t present = -1;  // the two together
+  int32_t present = -1;  // past and added together
   explicit operator bool() const { return present >= 0; }
 };
 Cached CachedOf(const ir::Editor& editor, int32_t value) {
@@ -137,7 +137,7 @@ class AttentionMatcher {
     q_ = Trace(editor_, scores.inputs[0], false, true);
     k_ = Trace(editor_, scores.inputs[1], true, true);
     v_ = Trace(editor_, v, true, false);
-    if (HeadsOf(k_) != HeadsOf(v_)) return;  // they must be repeated alike
+    if (HeadsOf(k_) != HeadsOf(v_)) return;  // keys and values must be repeated equally
     if (options_.cache) TakeCaches();
     if (options_.form == AttentionOptions::Form::kOnnx) {
       EmitOnnx();
@@ -152,7 +152,7 @@ class AttentionMatcher {
     return editor_.info(view.value).dims[static_cast<size_t>(view.perm[i])];
   }
 
-  // Keys and values become those of this run, if both stand behind earlier ones.
+  // Makes keys and values those of this run, if both follow cached ones.
   void TakeCaches() {
     if (k_.perm != kLastSwapped || v_.perm != kIdentity) return;
     const Cached keys = CachedOf(editor_, k_.value);
@@ -169,8 +169,9 @@ class AttentionMatcher {
     LookThrough(editor_, v_, false);
   }
 
-  // Whether all that reads `present`, directly or not, is part of this attention and needed for nothing that the
-  // attention reads: the operator makes it where the last of its parts stands.
+  // True when every reader of `present`, direct or indirect, is part of this attention, and the attention needs none of
+  // their results as input. The operator makes `present` at the position of its last node, so no other node may read it
+  // before.
   bool FeedsThisAlone(int32_t present, const std::set<int32_t>& needed) const {
     constexpr size_t kMost = 64;
     std::set<int32_t> seen;
@@ -223,7 +224,7 @@ class AttentionMatcher {
     editor_.Replace(place, std::move(node));
   }
 
-  // ONNX's operator has one batch for all, and a mask of two dimensions at least.
+  // ONNX's operator needs the same batch for all operands, and a mask of at least two dimensions.
   bool IsOnnx() const {
     const int64_t batch = SizeOf(q_, 0);
     if (SizeOf(k_, 0) != batch || SizeOf(v_, 0) != batch) return false;
@@ -237,7 +238,7 @@ class AttentionMatcher {
     if (!IsOnnx()) return;
     ir::Node node = NewNode();
     node.since_version = 23;
-    // The operator's keys are [batch, heads, keys, size], those of the product have the last two swapped.
+    // The operator's keys are [batch, heads, keys, size]; the GEMM's keys have the last two dimensions swapped.
     std::swap(k_.perm[2], k_.perm[3]);
     node.inputs = Inputs(InOrder(q_), InOrder(k_), InOrder(v_));
     while (node.inputs.back() < 0) node.inputs.pop_back();
@@ -245,7 +246,7 @@ class AttentionMatcher {
     editor_.Replace(product_, std::move(node));
   }
 
-  // The value in the order of the view, by a Transpose if need be.
+  // The value in the order of the view; inserts a Transpose if needed.
   int32_t InOrder(const View& view) {
     if (view.perm == kIdentity) return view.value;
     ir::Value value = editor_.info(view.value);
@@ -263,7 +264,7 @@ class AttentionMatcher {
     return made;
   }
 
-  // From the softmax's argument down to the product of queries and keys.
+  // Follows the softmax's argument to the product of queries and keys.
   bool FindScores(int32_t value, int32_t reader) {
     constexpr int kMost = 4;
     for (int step = 0; step < kMost; ++step) {
@@ -276,7 +277,7 @@ class AttentionMatcher {
       if (const int32_t scaled = BeforeScale(editor_, value, &scale_); scaled >= 0) {
         value = scaled;
       } else if (IsArithmetic(editor_, producer, "Add") && mask_ < 0 && scale_ == 1.0f) {
-        // The mask is the operand that spreads over the other.
+        // The mask is the operand that broadcasts over the other.
         const std::vector<int32_t>& operands = editor_.node(producer).inputs;
         const bool second = IsMask(operands[1], operands[0]);
         if (!second && !IsMask(operands[0], operands[1])) return false;
@@ -299,7 +300,7 @@ class AttentionMatcher {
     if (m.type != s.type || m.rank < 0 || m.rank > 4 || s.rank != 4) return false;
     for (size_t i = 0; i < m.dims.size(); ++i) {
       const int64_t dim = m.dims[m.dims.size() - 1 - i];
-      // Queries and keys of unknown number fit: a mask is made for them.
+      // Unknown numbers of queries and keys fit, because masks are made for them.
       if (dim != 1 && dim != s.dims[3 - i] && (i > 1 || (dim > 0 && s.dims[3 - i] > 0))) return false;
     }
     return true;

@@ -7,7 +7,7 @@
 namespace epiphyte::kit::fuse {
 namespace {
 
-// A value that a number bounds.
+// A value and a constant that bounds it.
 struct Bound {
   int32_t of = -1;
   float number = 0;
@@ -22,7 +22,7 @@ Bound BoundOf(const ir::Editor& editor, int32_t n, std::string_view op_type) {
     Bound bound;
     if (!editor.Scalar(node.inputs[i], &bound.number)) continue;
     const int32_t of = node.inputs[1 - i];
-    // A number of more dimensions would give the result some.
+    // A constant of higher rank would raise the rank of the result.
     if (editor.info(of).rank < editor.info(node.inputs[i]).rank || editor.ConstantOf(of) != nullptr) return {};
     bound.of = of;
     return bound;

@@ -1,4 +1,5 @@
-// Bounds that exporters write as Max and Min with numbers become Clip, which others take for an activation.
+// FuseBounds: replaces bounds written as Max and Min with constants by Clip, which other recognisers take as an
+// activation.
 //
 //   fuse::FuseBounds(editor);   // Min(Max(x, 0), 6)  →  Clip(x, 0, 6)
 #pragma once
@@ -7,8 +8,8 @@
 
 namespace epiphyte::kit::fuse {
 
-// In either order, where the lower bound is below the upper, and Min(Relu(x), 6). One bound alone stays as it is, but
-// Max(x, 0), which is Relu.
+// Max and Min may be in either order, if the lower bound is below the upper. Min(Relu(x), 6) counts too. A single bound
+// stays as it is, except Max(x, 0), which becomes Relu.
 void FuseBounds(ir::Editor& editor);
 
 }  // namespace epiphyte::kit::fuse

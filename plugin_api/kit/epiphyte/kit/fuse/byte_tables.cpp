@@ -16,7 +16,7 @@
 namespace epiphyte::kit::fuse {
 namespace {
 
-// More are no chain that a network has.
+// Longer chains do not occur in networks.
 constexpr size_t kMostSteps = 64;
 
 class Fuser {
@@ -38,14 +38,14 @@ class Fuser {
 
     bool operator==(const End&) const = default;
   };
-  // One operator, its operands as values; -1 is parameter 0.
+  // One operator with values as operands; -1 is parameter 0.
   struct Step {
     ElementwiseProgram::Instruction instruction;
     std::array<int32_t, 2> operands = {-1, -1};
     End y;
   };
-  // A value that depends on `root` only, which is dequantised by one end: what makes it of that, in order, by the
-  // values that steps make.
+  // A value that depends only on `root`, which is dequantised with `end`. The steps compute the value from `root`, in
+  // order; each is named by the value that it makes.
   struct Chain {
     int32_t root = -1;
     End end;
@@ -64,11 +64,11 @@ class Fuser {
     const auto end = [&](size_t i) { return End{scales[i], zeros[i]}; };
     Step step;
     step.instruction = program.instructions[0];
-    // Programs of one instruction take their operands in order.
+    // A program of one instruction takes its operands in order.
     if (step.instruction.a != 0 || step.instruction.b != (operands == 2 ? 2 : -1)) return;
     step.y = end(operands);
     Chain chain;
-    std::vector<int32_t> numbers;  // the operands that are one
+    std::vector<int32_t> numbers;  // operands that are constants
     for (size_t i = 0; i < operands; ++i) {
       const int32_t value = node.inputs[i];
       if (const std::optional<float> number = operands == 2 ? NumberOf(value, end(i)) : std::nullopt) {
@@ -100,13 +100,13 @@ class Fuser {
                        [&](const ir::Attribute& attribute) { return attribute.name == name; });
   }
 
-  // Of what is read by that end.
+  // The chain of a value that is read with this quantisation.
   Chain ChainOf(int32_t value, const End& end) const {
     const auto known = chains_.find(value);
     return known != chains_.end() && steps_.at(value).y == end ? known->second : Chain{value, end, {}};
   }
 
-  // What a constant of one byte stands for.
+  // The number that a constant of one byte represents.
   std::optional<float> NumberOf(int32_t value, const End& end) const {
     const ir::Tensor* const tensor = editor_.ConstantOf(value);
     double number = 0;
@@ -155,8 +155,8 @@ class Fuser {
 
   ir::Editor& editor_;
   const ByteTableOptions& options_;
-  std::map<int32_t, Step> steps_;    // by the value that they make
-  std::map<int32_t, Chain> chains_;  // by value
+  std::map<int32_t, Step> steps_;    // key: the value that the step makes
+  std::map<int32_t, Chain> chains_;  // key: value
 };
 
 }  // namespace

@@ -1,12 +1,13 @@
-// Chains of QLinearElementwise (operators.hpp) that depend on one quantised tensor and on numbers become one: what each
-// byte becomes is known before anything runs.
+// FuseByteTables: replaces a chain of QLinearElementwise (operators.hpp) by one node, if the chain depends only on one
+// quantised tensor and on constants. Such a chain is a table with a result for each byte, known before the run.
 //
 //   fuse::FuseQuantized(editor, …);
 //   fuse::FuseByteTables(editor, {.takes = HasKernel});
 //   // x / 1.414, Erf, + 1, x *, * 0.5, each between its DequantizeLinear and QuantizeLinear  →  QLinearElementwise(x)
 //
-// Results are those of the nodes one by one, which are quantised in between, too. A result that others read, or that
-// has bounds, is still made; others of the chain begin with it where it has bounds.
+// The results equal those of the single nodes, which quantise in between as well. A result in the middle of the chain
+// is still made if other nodes read it or it has bounds. If it has bounds, the nodes after it form a chain of their
+// own.
 #pragma once
 
 #include <functional>
@@ -16,7 +17,7 @@
 namespace epiphyte::kit::fuse {
 
 struct ByteTableOptions {
-  // Whether a node may take the place of others; empty: every one.
+  // Returns whether a node may replace others; empty: all may.
   std::function<bool(const ir::Editor& editor, const ir::Node& node)> takes;
 };
 

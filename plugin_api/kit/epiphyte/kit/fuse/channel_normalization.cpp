@@ -8,20 +8,20 @@
 namespace epiphyte::kit::fuse {
 namespace {
 
-// value = inner * scale + shift, one number of each for each channel of `inner`.
+// value = inner * scale + shift, with one scale and shift for each channel of `inner`.
 struct Affine {
   int32_t inner = -1;
   std::vector<double> scale, shift;
 };
 
-// The channels of floats [batch, channels, dimension, …], or 0.
+// Number of channels of floats [batch, channels, dimension, …]; else 0.
 int64_t ChannelsOf(const ir::Editor& editor, int32_t value) {
   if (!editor.IsFloat(value)) return 0;
   const ir::Value& info = editor.info(value);
   return info.rank >= 3 && info.dims[1] > 0 ? info.dims[1] : 0;
 }
 
-// What is multiplied with constants at `mul`.
+// The operand of `mul` with the constants that multiply it.
 Affine ScaledBy(const ir::Editor& editor, int32_t mul, size_t channels, size_t rank) {
   for (const size_t i : {size_t{0}, size_t{1}}) {
     auto scale = PerChannel(editor, editor.node(mul).inputs[i], channels, rank);
@@ -30,7 +30,7 @@ Affine ScaledBy(const ir::Editor& editor, int32_t mul, size_t channels, size_t r
   return {};
 }
 
-// What node `n`, an Add behind a Mul or a Mul without one, makes of its operand.
+// The affine function of node `n`: an Add after a Mul, or a Mul alone.
 Affine AffineOf(const ir::Editor& editor, int32_t n) {
   const int32_t y = editor.node(n).outputs[0];
   const auto channels = static_cast<size_t>(ChannelsOf(editor, y));
@@ -53,7 +53,7 @@ Affine AffineOf(const ir::Editor& editor, int32_t n) {
   return {};
 }
 
-// Whether a form is over all dimensions behind [batch, channel].
+// True when a form covers all dimensions after [batch, channel].
 bool IsOverImages(const ir::Editor& editor, const NormalForm& form) {
   if (!form || !form.centred || ChannelsOf(editor, form.x) == 0) return false;
   const int32_t rank = editor.info(form.x).rank;
@@ -86,7 +86,7 @@ bool FuseInstance(ir::Editor& editor, int32_t n, const Affine& affine) {
   return true;
 }
 
-// The form with s = scale / deviation in both products, whose scale and bias are for channels.
+// Fuses the form with s = scale / deviation in both products. Scale and bias have one number for each channel.
 bool FusePreparedInstance(ir::Editor& editor, int32_t n) {
   const int32_t y = editor.node(n).outputs[0];
   const NormalForm form = ShiftedNormalOf(editor, y);
@@ -100,7 +100,7 @@ bool FusePreparedInstance(ir::Editor& editor, int32_t n) {
   return true;
 }
 
-// What is normalised in groups: [batch, groups, …], with a scale and a shift for each group where there are some.
+// Normalisation in groups: [batch, groups, …], with an optional scale and shift for each group.
 struct Groups {
   int32_t reshaped = -1;
   float epsilon = 0;
@@ -120,7 +120,7 @@ Groups GroupsOf(const ir::Editor& editor, int32_t value) {
   return {form.x, form.epsilon, {}, {}};
 }
 
-// Whether Reshape `reshape` leaves the batch where it is.
+// True when Reshape `reshape` keeps the batch dimension.
 bool KeepsBatch(const ir::Editor& editor, int32_t reshape) {
   const ir::Node& node = editor.node(reshape);
   const ir::Value& from = editor.info(node.inputs[0]);
@@ -130,7 +130,7 @@ bool KeepsBatch(const ir::Editor& editor, int32_t reshape) {
   return shape && !shape->empty() && shape->front() == 0 && node.Int("allowzero", 0) == 0;
 }
 
-// Whether `shape`, an input of Reshape, is that of x.
+// True when `shape`, an input of Reshape, is the shape of x.
 bool IsShapeOf(const ir::Editor& editor, int32_t shape, int32_t x) {
   const int32_t maker = Maker(editor, shape, "Shape");
   return maker >= 0 && editor.node(maker).inputs[0] == x && !editor.node(maker).Has("start") &&

@@ -1,11 +1,11 @@
-// Instance and group normalisation that exporters wrote out.
+// FuseChannelNormalizations: recognises instance and group normalisation that exporters wrote as several operators.
 //
 //   fuse::FuseChannelNormalizations(editor);
 //   // the arithmetic of normalization.hpp over the dimensions behind [batch, channel] →  InstanceNormalization
 //   // Reshape to [batch, groups, …], InstanceNormalization or its arithmetic, Reshape back, Mul, Add (PyTorch before
 //   // opset 18) →  GroupNormalization<num_groups>
 //
-// Of floats, with constant scales and biases for each channel.
+// For floats, with a constant scale and bias for each channel.
 #pragma once
 
 #include "epiphyte/kit/graph/editor.hpp"

@@ -17,9 +17,9 @@
 namespace epiphyte::kit::fuse {
 namespace {
 
-// A DequantizeLinear of constants whose bytes are there, and how they are quantised.
+// A DequantizeLinear of constants with available bytes, and its quantisation.
 struct Weights {
-  ir::Tensor numbers;  // a view: constants that are added move the graph's
+  ir::Tensor numbers;  // a view of its own, because adding constants moves those of the graph
   qdq::Quantization quantization;
 };
 
@@ -42,7 +42,7 @@ float NumberOr(const ir::Tensor& tensor, size_t index, float fallback) {
 
 // --- products
 
-// As MatMulNBits has them: [columns, blocks, bytes of a block], the first number in the lowest bits.
+// Weights in the layout of MatMulNBits: [columns, blocks, bytes of a block]. The first number is in the lowest bits.
 class BlockedWeights {
  public:
   // `transposed`: the matrix is [columns, rows].
@@ -54,7 +54,7 @@ class BlockedWeights {
         columns_(numbers_.dims[transposed ? 0 : 1]),
         bits_(qdq::BitsOf(quantization_.type)),
         blocks_((rows_ + quantization_.block - 1) / quantization_.block),
-        // Numbers with a sign are moved to those without.
+        // Signed numbers are shifted to unsigned ones.
         offset_(static_cast<int32_t>(-qdq::LowestOf(quantization_.type))) {}
 
   static bool Fits(const Weights& weights, bool transposed) {
@@ -72,7 +72,7 @@ class BlockedWeights {
   int32_t AddNumbers(ir::Editor& editor, const std::string& name) const {
     const int64_t blob = quantization_.block * bits_ / 8;
     return AddPacked(editor, name, {columns_, blocks_, blob}, [&](int64_t first, int64_t count, uint8_t* to) {
-      // Numbers with a sign are moved to those without by their highest bit.
+      // Flipping the highest bit shifts signed numbers to unsigned ones.
       const uint32_t mask = (1u << bits_) - 1u, sign = static_cast<uint32_t>(offset_);
       const auto* const from = numbers_.as<uint8_t>();
       for (int64_t k = 0; k < rows_; ++k) {
@@ -84,7 +84,7 @@ class BlockedWeights {
       }
     });
   }
-  // -1 where all are in the middle, which needs no tensor.
+  // Returns -1 when all zero points are in the middle of the range, which is the operator's default.
   int32_t AddZeros(ir::Editor& editor, const std::string& name) const {
     bool middle = true;
     for (int64_t i = 0; i < columns_ * blocks_ && middle; ++i)
@@ -115,7 +115,7 @@ class BlockedWeights {
   }
 
  private:
-  // Of row and column in a tensor of `rows` rows.
+  // Index of an element in a tensor of `rows` rows.
   size_t Index(int64_t row, int64_t column, int64_t rows, bool transposed) const {
     return static_cast<size_t>(transposed ? column * rows + row : row * columns_ + column);
   }
@@ -124,7 +124,7 @@ class BlockedWeights {
     const uint32_t kept = static_cast<uint32_t>(number) & ((1u << bits_) - 1u);
     row[bit / 8] = static_cast<uint8_t>(row[bit / 8] | kept << (bit % 8));
   }
-  // fill(first, count, to) puts down some columns.
+  // fill(first, count, to) writes `count` columns from `first` on.
   template <typename Fill>
   int32_t AddPacked(ir::Editor& editor, const std::string& name, Dims dims, const Fill& fill) const {
     ir::Tensor tensor;
@@ -133,7 +133,7 @@ class BlockedWeights {
     const uint64_t bytes = tensor.Bytes();
     const std::shared_ptr<void> owner = AllocateWeights(bytes);
     std::memset(owner.get(), 0, static_cast<size_t>(bytes));
-    constexpr int64_t kTogether = 64;  // columns whose numbers lie side by side
+    constexpr int64_t kTogether = 64;  // columns with contiguous numbers
     const int64_t column_bytes = static_cast<int64_t>(bytes) / columns_;
     for (int64_t first = 0; first < columns_; first += kTogether)
       fill(first, std::min(kTogether, columns_ - first), static_cast<uint8_t*>(owner.get()) + first * column_bytes);
@@ -191,7 +191,7 @@ void FuseProduct(ir::Editor& editor, int32_t n, const BlockedWeightsOptions& opt
 
 // --- floats
 
-// Which of the scales an element has.
+// The index of the scale that belongs to an element.
 class ScaleOf {
  public:
   explicit ScaleOf(const Weights& weights) : block_(weights.quantization.block) {
@@ -200,7 +200,7 @@ class ScaleOf {
     several_ = true;
     size_ = view.size;
     inner_ = view.inner;
-    // Not worked out of the block's size, which may be any number.
+    // Taken from the scales' shape, because the block size may be any number.
     if (block_ != 0) blocks_ = weights.quantization.scale.dims[static_cast<size_t>(weights.quantization.axis)];
   }
   size_t operator()(int64_t element) const {

@@ -1,9 +1,10 @@
-// Constants that a DequantizeLinear makes floats of, so that no run does that again.
+// Removes DequantizeLinear of constants, so that no run repeats that work.
 //
 //   fuse::FuseBlockedWeights(editor, {.takes = HasKernel});    // MatMul(a, DequantizeLinear(w))  →  MatMulNBits(a, w)
 //   fuse::FoldDequantized(editor, most_bytes);                 // DequantizeLinear(w)  →  a constant of floats
 //
-// After FuseQuantized (quantized.hpp), which wants the nodes for its units; before all that reads constants.
+// Run both after FuseQuantized (quantized.hpp), which needs these nodes for its units, and before recognisers that read
+// constants.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +15,18 @@
 namespace epiphyte::kit::fuse {
 
 struct BlockedWeightsOptions {
-  // Whether a MatMulNBits may take the place of a product; empty: every one. It isn't part of the graph yet, but its
+  // Returns whether a MatMulNBits may replace a product; empty: all may. The node is not part of the graph yet, but its
   // values are.
   std::function<bool(const ir::Editor& editor, const ir::Node& node)> takes;
 };
 
-// MatMul, and Gemm with nothing but a bias, by a constant matrix of 2, 4 or 8 bits with a scale for each block of its
-// rows (a power of two, at least 16): MatMulNBits of com.microsoft, whose weights stay as small as they are.
+// Replaces MatMul, and Gemm with at most a bias, by MatMulNBits of com.microsoft, if the second operand is a
+// dequantised constant matrix of 2, 4 or 8 bits. The matrix has a scale for each block of its rows; the block size is a
+// power of two of at least 16. The weights keep their size.
 void FuseBlockedWeights(ir::Editor& editor, const BlockedWeightsOptions& options = {});
 
-// Each DequantizeLinear of constants whose floats (float or float16) take at most `most_bytes` becomes those. `made`,
-// if any, is told after each how many bytes it made, as FoldIntoConvolutions does (fold.hpp).
+// Replaces each DequantizeLinear of constants by its result (float or float16), if that takes at most `most_bytes`.
+// `made`, if any, is called with the number of bytes after each one, as in FoldIntoConvolutions (fold.hpp).
 void FoldDequantized(ir::Editor& editor, uint64_t most_bytes, const std::function<void(uint64_t bytes)>& made = {});
 
 }  // namespace epiphyte::kit::fuse

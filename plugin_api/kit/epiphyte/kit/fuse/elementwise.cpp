@@ -41,7 +41,7 @@ constexpr Operator kOperators[] = {
     {"HardSigmoid", 1, ElementwiseOp::kHardSigmoid},
 };
 
-// True when a one-element operand doesn't give the result a higher rank than the others have.
+// True when a one-element operand does not give the result a higher rank than the other operands have.
 bool ScalarKeepsRank(const ir::Editor& editor, int32_t value, const ir::Node& node) {
   int32_t most = 0;
   for (int32_t input : node.inputs)
@@ -50,7 +50,7 @@ bool ScalarKeepsRank(const ir::Editor& editor, int32_t value, const ir::Node& no
 }
 
 std::optional<ElementwiseStep> ClipStep(const ir::Editor& editor, const ir::Node& node) {
-  // What has no bound keeps infinities, as the operator alone does.
+  // A missing bound keeps infinities, as the operator does.
   constexpr float kMost = std::numeric_limits<float>::infinity();
   ElementwiseStep clip{ElementwiseOp::kClip, {node.inputs[0]}, node.Float("min", -kMost), node.Float("max", kMost)};
   if (node.HasInput(1) && !editor.Scalar(node.inputs[1], &clip.p0)) return {};
@@ -69,7 +69,7 @@ std::optional<ElementwiseStep> PowStep(const ir::Editor& editor, const ir::Node&
   return {};
 }
 
-// Of node `n`, whose types are looked at elsewhere.
+// Converts node `n` without a check of its types; the caller checks these.
 std::optional<ElementwiseStep> UntypedStep(const ir::Editor& editor, const ir::Node& node) {
   if (node.op_type == "Clip") return ClipStep(editor, node);
   if (node.op_type == "Pow") return PowStep(editor, node);
@@ -134,7 +134,7 @@ class ElementwiseFuser {
     return step;
   }
 
-  // The one candidate that could take node n in, when all readers of its output are that node.
+  // The candidate that could take in node `n`, if it is the only reader of n's output.
   int32_t Taker(int32_t n) const {
     const int32_t output = editor_.node(n).outputs[0];
     const std::vector<int32_t>& readers = editor_.Readers(output);
@@ -148,7 +148,7 @@ class ElementwiseFuser {
     return from.rank == to.rank && from.dims == to.dims ? reader : -1;
   }
 
-  // Writes the tree under node `root`. A member that would make it too large becomes the root of another tree.
+  // Writes the tree that ends at node `root`. A member that would make it too large becomes the root of another tree.
   void Emit(int32_t root, std::vector<int32_t>& roots) {
     struct Step {
       int32_t node;
@@ -160,8 +160,8 @@ class ElementwiseFuser {
     std::vector<int32_t> order;                    // members, operands first
     std::vector<int32_t> deferred;
     size_t leaves = 0;
-    size_t pending = 1;  // members on the stack whose operands weren't looked at; each has a leaf at least
-    // Depth first without recursion; a chain may be long.
+    size_t pending = 1;  // members on the stack with unseen operands; each has at least one leaf
+    // Depth first without recursion, because a chain may be long.
     std::vector<Step> stack = {{root, false}};
     while (!stack.empty()) {
       Step& step = stack.back();

@@ -1,13 +1,17 @@
-// ElementwiseProgram: a tree of element-wise operators as a list of instructions, to be run block by block, so that
-// results in between stay in registers or the cache. FuseElementwise (elementwise.hpp) writes it; a provider runs it.
+// ElementwiseProgram: a tree of element-wise operators as a list of instructions. A provider runs it block by block, so
+// that intermediate results stay in registers or the cache. FuseElementwise (elementwise.hpp) makes programs.
 //
 //   const ElementwiseProgram program = ReadElementwiseProgram(node);
 //   for (const ElementwiseProgram::Instruction& instruction : program.instructions) …
 //
-// As attributes of a node: "code" holds three integers an instruction (operation, operand a, operand b), "parameters"
-// two floats an instruction. An operand is 2i for input i, 2i+1 for the result of an earlier instruction i, -1 for
-// parameter 0, which one operand of a binary operation may be; operand b of the others is -1. The last instruction
-// makes the output. The operations' numbers are part of contexts: new ones come at the end of the enum.
+// Attributes of a node store it. "code" has three integers for each instruction: operation, operand a, operand b.
+// "parameters" has two floats for each instruction. An operand is one of:
+// - 2i: input i,
+// - 2i+1: the result of an earlier instruction i,
+// - -1: parameter 0, which one operand of a binary operation may be. Operand b of other operations is -1.
+//
+// The last instruction computes the output. Contexts contain the operations' numbers, so new ones go to the end of the
+// enum.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +25,14 @@
 namespace epiphyte::kit::fuse {
 
 enum class ElementwiseOp : int32_t {
-  // Of a and b.
+  // Operations on a and b.
   kAdd,
   kSub,
   kMul,
   kDiv,
-  kMax,  // a NaN on either side is the result, as for kMin
+  kMax,  // NaN if either operand is NaN; the same for kMin
   kMin,
-  // Of a.
+  // Operations on a.
   kRelu,
   kSigmoid,
   kTanh,
@@ -46,16 +50,16 @@ enum class ElementwiseOp : int32_t {
   kSquare,
   kCube,
   kSwish,
-  // Of a and the parameters.
-  kLeakyRelu,    // slope p0 below 0
-  kElu,          // p0 (exp(a) - 1) below 0
-  kHardSigmoid,  // p0 a + p1 within 0 and 1
-  kClip,         // within p0 and p1
+  // Operations on a and the parameters.
+  kLeakyRelu,    // slope p0 for a below 0
+  kElu,          // p0 (exp(a) - 1) for a below 0
+  kHardSigmoid,  // p0 a + p1, clamped to [0, 1]
+  kClip,         // a clamped to [p0, p1]
   kCount,
 };
 inline constexpr bool IsBinary(ElementwiseOp op) { return op <= ElementwiseOp::kMin; }
 
-// "Relu", "GeluTanh", …: the enumerator's name, for attributes and messages.
+// The enumerator's name for attributes and messages: "Relu", "GeluTanh", ….
 std::string_view NameOf(ElementwiseOp op);
 std::optional<ElementwiseOp> ElementwiseOpOf(std::string_view name);
 
@@ -73,9 +77,9 @@ struct ElementwiseProgram {
   std::vector<Instruction> instructions;
 };
 
-// The program of a node, checked: each operand is there. Throws Error(EP_STATUS_INVALID_GRAPH).
+// Reads the program of a node and checks that each operand exists. Throws Error(EP_STATUS_INVALID_GRAPH).
 ElementwiseProgram ReadElementwiseProgram(const ir::Node& node);
-// Adds it to a node's attributes.
+// Adds the program to a node's attributes.
 void WriteElementwiseProgram(const ElementwiseProgram& program, ir::Node& node);
 
 }  // namespace epiphyte::kit::fuse

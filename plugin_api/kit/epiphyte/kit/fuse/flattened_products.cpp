@@ -9,8 +9,8 @@
 namespace epiphyte::kit::fuse {
 namespace {
 
-// Whether both have the same dimensions but for the last. One that isn't known in either is the same when as many
-// elements are in all of them, which the Reshapes see to.
+// True when both have the same dimensions except the last. A dimension may be unknown in both: it is equal because the
+// Reshapes keep the number of elements.
 bool SameRows(const ir::Value& x, const ir::Value& y) {
   if (x.rank < 3 || x.rank != y.rank || x.dims.back() < 1 || y.dims.back() < 1) return false;
   int unknown = 0;
@@ -46,7 +46,7 @@ void Unflatten(ir::Editor& editor, int32_t n) {
   if (!SameRows(from, to) || from.type != to.type) return;
   if (from.dims.back() != editor.info(weight).dims[0] || to.dims.back() != editor.info(weight).dims[1]) return;
 
-  // Editing ends what refers to nodes and values.
+  // Copied first, because edits invalidate references to nodes and values.
   ir::Node whole = product;
   const int32_t made = product.outputs[0];
   whole.inputs[0] = x;

@@ -13,7 +13,7 @@
 namespace epiphyte::kit::fuse {
 namespace {
 
-// The convolution whose only reader, `follower`, reads it as input `index`; or -1.
+// The convolution that makes input `index` of `follower`, if `follower` is its only reader; else -1.
 int32_t FoldableConvolution(const ir::Editor& editor, int32_t follower, size_t index) {
   const int32_t value = editor.node(follower).inputs[index];
   if (value < 0 || editor.OnlyReader(value) != follower) return -1;
@@ -21,7 +21,7 @@ int32_t FoldableConvolution(const ir::Editor& editor, int32_t follower, size_t i
   return conv >= 0 ? conv : Maker(editor, value, "ConvTranspose", 2);
 }
 
-// `from` may be at any address.
+// `from` need not be aligned.
 void ScaleFloats(const std::byte* from, int64_t count, double scale, float* to) {
   for (int64_t i = 0; i < count; ++i) {
     float number;
@@ -30,11 +30,11 @@ void ScaleFloats(const std::byte* from, int64_t count, double scale, float* to) 
   }
 }
 
-// Weights and bias of a convolution, to be scaled and shifted for each output channel. Weights are not copied before
-// Store.
+// Weights and bias of a convolution, to be scaled and shifted for each output channel. The weights are not copied
+// before Store.
 class Weights {
  public:
-  // nullopt: not constant, not float, or of shapes that don't fit together.
+  // Nothing if they are not constant, not float, or if their shapes do not fit together.
   static std::optional<Weights> Of(const ir::Editor& editor, const ir::Node& conv) {
     const ir::Tensor* const weights = editor.ConstantOf(conv.inputs[1]);
     if (weights == nullptr || weights->type != EP_TYPE_FLOAT || weights->Count() == 0) return {};
@@ -59,7 +59,7 @@ class Weights {
   size_t channels() const { return bias_.size(); }
   size_t rank() const { return dims_.size(); }
 
-  // Once.
+  // Call it at most once.
   void Scale(std::vector<double> scale) {
     for (size_t c = 0; c < bias_.size(); ++c) bias_[c] *= scale[c];
     scale_ = std::move(scale);
@@ -70,8 +70,7 @@ class Weights {
     shifted_ = true;
   }
 
-  // Gives `conv` what has changed: weights that stay the same stay shared.
-  // Returns how many bytes of them there are.
+  // Gives `conv` the changed constants; unchanged weights stay shared. Returns the number of bytes of new weights.
   uint64_t Store(ir::Editor& editor, ir::Node& conv) const {
     const std::string stem = editor.info(conv.inputs[1]).name;
     uint64_t made = 0;
@@ -94,10 +93,10 @@ class Weights {
   }
 
  private:
-  // Conv has weights [out, in / groups, …], ConvTranspose [in, out / groups, …].
+  // Weights are [out, in / groups, …] for Conv and [in, out / groups, …] for ConvTranspose.
   void WriteScaled(float* to) const {
     const int64_t filters = dims_[0] * dims_[1], kernel = static_cast<int64_t>(bytes_ / sizeof(float)) / filters;
-    const int64_t together = transposed_ ? 1 : dims_[1];  // filters with one output channel
+    const int64_t together = transposed_ ? 1 : dims_[1];  // filters of one output channel
     for (int64_t filter = 0; filter < filters; filter += together) {
       const int64_t first = filter / dims_[1];
       const int64_t channel = transposed_ ? first / (dims_[0] / groups_) * dims_[1] + filter % dims_[1] : first;
@@ -108,16 +107,16 @@ class Weights {
   }
 
   std::vector<int64_t> dims_;
-  const std::byte* data_ = nullptr;  // the constant's
+  const std::byte* data_ = nullptr;  // bytes of the constant
   uint64_t bytes_ = 0;
   std::vector<double> bias_;
-  std::vector<double> scale_;  // empty: they stay as they are
+  std::vector<double> scale_;  // empty: the weights are not scaled
   int64_t groups_ = 1;
   bool transposed_ = false;
   bool shifted_ = false;
 };
 
-// Puts the convolution with new weights in the place of `follower`.
+// Replaces `follower` by the convolution with new weights.
 uint64_t Store(ir::Editor& editor, int32_t follower, int32_t conv, const Weights& weights) {
   ir::Node folded = editor.node(conv);
   const uint64_t made = weights.Store(editor, folded);
@@ -155,7 +154,7 @@ std::optional<uint64_t> FoldBatchNormalization(ir::Editor& editor, int32_t n) {
   return Store(editor, n, conv, *weights);
 }
 
-// Add, Sub, Mul or Div at `n` of a convolution, its input `data`, and a constant.
+// Folds the Add, Sub, Mul or Div at `n`. Input `data` comes from a convolution, the other operand is constant.
 std::optional<uint64_t> FoldArithmetic(ir::Editor& editor, int32_t n, size_t data) {
   const ir::Node& node = editor.node(n);
   const int32_t conv = FoldableConvolution(editor, n, data);
@@ -169,7 +168,7 @@ std::optional<uint64_t> FoldArithmetic(ir::Editor& editor, int32_t n, size_t dat
       if (std::find(operand->begin(), operand->end(), 0.0) != operand->end()) return {};
       std::transform(operand->begin(), operand->end(), operand->begin(), [](double x) { return 1 / x; });
     }
-    // An infinity times a sum is not the sum of what it makes of each weight.
+    // An infinite factor can't be distributed over the terms of a sum.
     if (!std::all_of(operand->begin(), operand->end(), [](double x) { return std::isfinite(x); })) return {};
     weights->Scale(std::move(*operand));
   } else {

@@ -1,4 +1,4 @@
-// What follows a convolution, normalisation and arithmetic with constants, goes into its weights and bias.
+// FoldIntoConvolutions: folds normalisation and constant arithmetic after a convolution into the weights and bias.
 //
 //   fuse::FoldIntoConvolutions(editor);   // Conv, BatchNormalization, Mul, Add  →  Conv with new weights and bias
 #pragma once
@@ -10,12 +10,12 @@
 
 namespace epiphyte::kit::fuse {
 
-// Conv and ConvTranspose of float with constant weights that nothing else reads take in BatchNormalization as it is in
-// inference, and Add, Sub, Mul and Div with one constant, or one for each channel. New weights are rounded once.
+// Handles Conv and ConvTranspose of float with constant weights that no other node reads. Folds BatchNormalization in
+// inference, and Add, Sub, Mul and Div with one constant or one for each channel. New weights are rounded once.
 //
-// `made`, if any, is told after each fold how many bytes of new weights it made. The weights that they replace were
-// read for that and stay in memory until the host hears of progress: report some, and a network's weights aren't there
-// twice.
+// `made`, if any, is called after each fold with the number of bytes of new weights. Report some progress to the host
+// there: the host keeps the replaced weights in memory until it hears of progress, so without it a network's weights
+// would be there twice.
 void FoldIntoConvolutions(ir::Editor& editor, const std::function<void(uint64_t bytes)>& made = {});
 
 }  // namespace epiphyte::kit::fuse

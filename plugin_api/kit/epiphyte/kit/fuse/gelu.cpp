@@ -10,7 +10,7 @@ namespace epiphyte::kit::fuse {
 namespace {
 
 constexpr double kCubeWeight = 0.044715;
-// No pattern has more factors than this, nor more nodes.
+// Upper limits on the factors and nodes of any pattern.
 constexpr size_t kMostFactors = 8;
 constexpr int kMostSteps = 32;
 
@@ -23,14 +23,14 @@ struct Product {
     return IsScaleNear(expected_scale) && factors.size() == power &&
            std::all_of(factors.begin(), factors.end(), [=](int32_t factor) { return factor == x; });
   }
-  // Exporters write such numbers with half's precision at least.
+  // Exporters write these constants with at least half precision.
   bool IsScaleNear(double expected) const { return std::fabs(scale - expected) <= 5e-4 * std::fabs(expected); }
 };
 
-// Which nodes a product may be made of: all that lead to it, or those that nothing else reads.
+// Nodes that a product may include: all that lead to it, or only those without other readers.
 enum class Through { kAll, kUnshared };
 
-// What `value` is a product of. `x` is a factor, whatever made it; -1: any may be taken apart.
+// The factors of `value`. `x` counts as a factor, even if it is a product; -1: any value may be taken apart.
 Product ProductOf(const ir::Editor& editor, int32_t value, int32_t x, Through through = Through::kAll) {
   Product product;
   std::vector<int32_t> pending = {value};
@@ -64,7 +64,7 @@ Product ProductOf(const ir::Editor& editor, int32_t value, int32_t x, Through th
   return product;
 }
 
-// value = 1 + other: other, or -1.
+// Returns other if value = 1 + other; else -1.
 int32_t OneLess(const ir::Editor& editor, int32_t value) {
   const int32_t add = ArithmeticMaker(editor, value, "Add");
   if (add < 0) return -1;
@@ -74,7 +74,7 @@ int32_t OneLess(const ir::Editor& editor, int32_t value) {
   return -1;
 }
 
-// x + 0.044715 x³
+// Recognises x + 0.044715 x³.
 bool IsCubicSum(const ir::Editor& editor, int32_t value, int32_t x) {
   const int32_t add = ArithmeticMaker(editor, value, "Add");
   if (add < 0) return false;
@@ -84,7 +84,7 @@ bool IsCubicSum(const ir::Editor& editor, int32_t value, int32_t x) {
   return false;
 }
 
-// sqrt(2/π) (x + 0.044715 x³), or sqrt(2/π) x (1 + 0.044715 x²)
+// Recognises sqrt(2/π) (x + 0.044715 x³) and sqrt(2/π) x (1 + 0.044715 x²).
 bool IsTanhArgument(const ir::Editor& editor, int32_t value, int32_t x) {
   const Product product = ProductOf(editor, value, x);
   if (!product.IsScaleNear(std::numbers::sqrt2 * std::numbers::inv_sqrtpi)) return false;
@@ -95,7 +95,7 @@ bool IsTanhArgument(const ir::Editor& editor, int32_t value, int32_t x) {
   return square >= 0 && ProductOf(editor, square, x).IsPowerOf(x, 2, kCubeWeight);
 }
 
-// The form of Gelu that `gate` (without its 1) makes of x: "none", "tanh" or null.
+// The form of Gelu that `gate`, without its 1, computes from x: "none", "tanh" or null.
 const char* GeluForm(const ir::Editor& editor, int32_t gate, int32_t x) {
   if (const int32_t erf = Maker(editor, gate, "Erf"); erf >= 0) {
     const Product argument = ProductOf(editor, editor.node(erf).inputs[0], x);
@@ -134,7 +134,7 @@ bool FuseGeluAt(ir::Editor& editor, int32_t n, Through through) {
 void FuseGelu(ir::Editor& editor) {
   for (int32_t n = 0; n < editor.node_count(); ++n) {
     if (!IsArithmetic(editor, n, "Mul") && !IsArithmetic(editor, n, "Div")) continue;
-    // x may be a product itself: then it is told by what else reads it.
+    // The value x may itself be a product. It then differs from its factors in having other readers.
     if (!FuseGeluAt(editor, n, Through::kAll)) FuseGeluAt(editor, n, Through::kUnshared);
   }
 }

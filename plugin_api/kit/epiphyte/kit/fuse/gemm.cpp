@@ -7,7 +7,7 @@
 namespace epiphyte::kit::fuse {
 namespace {
 
-// The product as an operand of an Add that is its only reader, and what is added to it.
+// An Add that is the only reader of a GEMM, as the GEMM and the other operand.
 struct Sum {
   int32_t product = -1;  // a node
   int32_t addend = -1;   // a value
@@ -22,7 +22,7 @@ Sum SumWith(const ir::Editor& editor, int32_t add, std::string_view op_type) {
   return {};
 }
 
-// Gemm's C is broadcast to [rows, columns] and may not be larger.
+// Gemm's C broadcasts to [rows, columns] and may not be larger.
 bool FitsAsBias(const ir::Value& addend, const ir::Value& product) {
   if (!addend.IsStatic() || addend.rank > 2 || product.rank != 2) return false;
   for (int32_t i = 1; i <= addend.rank; ++i) {
@@ -44,7 +44,7 @@ void ReplaceSum(ir::Editor& editor, int32_t add, int32_t product, int32_t addend
   editor.Replace(add, std::move(gemm));
 }
 
-// MatMul of matrices plus a bias is Gemm.
+// Replaces MatMul of matrices plus a bias by Gemm.
 bool FuseMatMulAdd(ir::Editor& editor, int32_t add) {
   constexpr int64_t kGemmVersion = 13;
   const Sum sum = SumWith(editor, add, "MatMul");
@@ -59,7 +59,7 @@ bool FuseMatMulAdd(ir::Editor& editor, int32_t add) {
   return true;
 }
 
-// A Gemm without C takes what is added to it as its C.
+// Makes the addend after a Gemm without C the C of that Gemm.
 void FuseGemmBias(ir::Editor& editor, int32_t add) {
   const Sum sum = SumWith(editor, add, "Gemm");
   if (sum.product < 0) return;
@@ -77,7 +77,7 @@ void FuseGemmBias(ir::Editor& editor, int32_t add) {
 
 void FuseGemms(ir::Editor& editor) {
   for (int32_t n = 0; n < editor.node_count(); ++n) {
-    // Before opset 7, Add broadcasts another way and Gemm only if told to.
+    // Before opset 7, Add broadcasts differently and Gemm only on request.
     if (!IsArithmetic(editor, n, "Add") || editor.node(n).since_version < 7) continue;
     if (!FuseMatMulAdd(editor, n)) FuseGemmBias(editor, n);
   }

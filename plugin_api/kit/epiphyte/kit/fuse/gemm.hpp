@@ -1,4 +1,4 @@
-// Gemm, from what exporters write as a product and a sum.
+// FuseGemms: makes Gemm from MatMul and Add.
 //
 //   fuse::FuseGemms(editor);   // Add(MatMul(a, b), bias)  →  Gemm(a, b, bias)
 #pragma once
@@ -7,7 +7,7 @@
 
 namespace epiphyte::kit::fuse {
 
-// MatMul of two matrices, and Gemm without a C, take what is added to them as C, if it is no larger than the product.
+// MatMul of two matrices, and Gemm without C, take the value added to them as C, if that is no larger than the result.
 void FuseGemms(ir::Editor& editor);
 
 }  // namespace epiphyte::kit::fuse

@@ -16,8 +16,8 @@ bool IsOneFloat(const ir::Editor& editor, int32_t value) {
          std::all_of(info.dims.begin(), info.dims.end(), [](int64_t dim) { return dim == 1; });
 }
 
-// Of the result `y` of a product: a float value with one number for each of its columns, or of its channels, which
-// broadcasts along nothing else.
+// True for a float value with one number for each column, or for each channel, of the result `y` that broadcasts along
+// no other dimension.
 bool IsByColumn(const ir::Editor& editor, int32_t value, int32_t y, bool channels) {
   const ir::Value& info = editor.info(value);
   const ir::Value& product = editor.info(y);
@@ -30,7 +30,7 @@ bool IsByColumn(const ir::Editor& editor, int32_t value, int32_t y, bool channel
   return true;
 }
 
-// The scales that a value multiplies sums by: one number, and what there is by column, or -1.
+// The scales in a factor of the sums: one single number, and one with a number for each column, or -1.
 struct Scales {
   int32_t one = -1;
   int32_t each = -1;
@@ -57,7 +57,7 @@ void FuseOne(ir::Editor& editor, const IntegerProductOptions& options, int32_t n
   const int32_t scale = Other(editor.node(last), sums);
   const std::optional<Scales> scales = scale == sums ? std::nullopt : ScalesOf(editor, scale, y, channels);
   if (!scales) return;
-  // Ones in front would be dimensions of the result.
+  // Leading ones would add dimensions to the result.
   if (editor.info(scale).rank > editor.info(y).rank) return;
   int32_t value = editor.node(last).outputs[0], bias = -1;
   if (const int32_t add = editor.OnlyReader(value); IsArithmetic(editor, add, "Add")) {

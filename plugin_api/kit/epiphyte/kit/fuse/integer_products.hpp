@@ -1,10 +1,11 @@
-// Products of integers whose sums become floats again, as dynamic quantisation writes them.
+// FuseIntegerProducts: fuses integer GEMMs and convolutions with the conversion of their sums to float, as dynamic
+// quantisation writes them.
 //
 //   fuse::FuseIntegerProducts(editor);
 //   // MatMulInteger (or ConvInteger), Cast, Mul by a product of scales, Add of a bias  →  one operator of the kit
 //
-// The scales are one number, and one or one for each column (or filter); the bias has one number for each of these. The
-// results are the same, to the last bit.
+// One scale is a single number; the other is a single number or has one for each column (or filter). The bias has one
+// number for each column (or filter). The results are bit-identical.
 #pragma once
 
 #include <functional>
@@ -14,7 +15,8 @@
 namespace epiphyte::kit::fuse {
 
 struct IntegerProductOptions {
-  // Whether a node may take the place of others; empty: every one. It isn't part of the graph yet, but its values are.
+  // Returns whether a node may replace others; empty: all may. The node is not part of the graph yet, but its values
+  // are.
   std::function<bool(const ir::Editor& editor, const ir::Node& node)> takes;
 };
 

@@ -5,7 +5,7 @@
 namespace epiphyte::kit::fuse {
 namespace {
 
-// What a value is the deviation of: x, or x - mean(x).
+// The deviation of x, or of x - mean(x).
 struct Deviation {
   int32_t x = -1;
   bool centred = false;
@@ -14,7 +14,7 @@ struct Deviation {
   explicit operator bool() const { return x >= 0; }
 };
 
-// value = x - mean(x) over those axes, kept: x, or -1.
+// Returns x if value = x - mean(x) over these axes, with kept dimensions; else -1.
 int32_t CentredOf(const ir::Editor& editor, int32_t value, const std::vector<int64_t>& axes) {
   const int32_t sub = ArithmeticMaker(editor, value, "Sub");
   if (sub < 0) return -1;
@@ -23,7 +23,7 @@ int32_t CentredOf(const ir::Editor& editor, int32_t value, const std::vector<int
   return mean && mean.keeps_dims && mean.of == x && mean.axes == axes ? x : -1;
 }
 
-// value = mean of the squares + epsilon
+// Recognises value = mean of the squares + epsilon.
 Deviation VarianceOf(const ir::Editor& editor, int32_t value) {
   Deviation deviation;
   const Reduction square = ReductionOf(editor, WithoutAddend(editor, value, &deviation.epsilon), "ReduceMean");
@@ -38,7 +38,7 @@ Deviation VarianceOf(const ir::Editor& editor, int32_t value) {
 
 Deviation DeviationOf(const ir::Editor& editor, int32_t value) { return VarianceOf(editor, BaseOfRoot(editor, value)); }
 
-// value = 1 / deviation
+// Recognises value = 1 / deviation.
 Deviation InverseDeviationOf(const ir::Editor& editor, int32_t value) {
   if (const int32_t pow = ArithmeticMaker(editor, value, "Pow"); pow >= 0) {
     if (editor.IsScalarNear(editor.node(pow).inputs[1], -0.5)) return VarianceOf(editor, editor.node(pow).inputs[0]);
@@ -46,7 +46,7 @@ Deviation InverseDeviationOf(const ir::Editor& editor, int32_t value) {
   return DeviationOf(editor, BaseOfReciprocal(editor, value));
 }
 
-// `value`, divided by that deviation, is normal.
+// True when `value` divided by that deviation is normalised.
 bool IsNumerator(const ir::Editor& editor, int32_t value, const Deviation& deviation) {
   if (!deviation) return false;
   return deviation.centred ? CentredOf(editor, value, deviation.axes) == deviation.x : value == deviation.x;
@@ -56,7 +56,7 @@ NormalForm FormOf(const Deviation& deviation) {
   return {deviation.x, deviation.centred, deviation.axes, deviation.epsilon, -1, -1};
 }
 
-// s = 1 / deviation * scale, in either order.
+// Recognises s = 1 / deviation * scale, in either order.
 NormalForm ScaledInverseOf(const ir::Editor& editor, int32_t value) {
   const int32_t mul = ArithmeticMaker(editor, value, "Mul");
   if (mul < 0) return {};
@@ -70,14 +70,14 @@ NormalForm ScaledInverseOf(const ir::Editor& editor, int32_t value) {
   return {};
 }
 
-// x before it was cast for the statistics, when the result has that type.
+// Replaces x by its source before the cast for the statistics, if the result has that source's type.
 void LookBehindCast(const ir::Editor& editor, int32_t result, NormalForm& form) {
   const int32_t before = WithoutCasts(editor, form.x);
   if (editor.info(form.x).type != editor.info(result).type && editor.info(before).type == editor.info(result).type)
     form.x = before;
 }
 
-// value = x * s + (bias - mean(x) * s)
+// Recognises value = x * s + (bias - mean(x) * s).
 NormalForm PreparedNormalOf(const ir::Editor& editor, int32_t value) {
   const int32_t add = ArithmeticMaker(editor, value, "Add");
   if (add < 0) return {};

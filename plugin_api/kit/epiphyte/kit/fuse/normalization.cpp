@@ -8,7 +8,7 @@
 namespace epiphyte::kit::fuse {
 namespace {
 
-// In the shape of the last `axes` dimensions of `x`, all of them known, and of its type.
+// True when `value` has the type of `x` and the shape of its last `axes` dimensions, all of them known.
 bool FitsRow(const ir::Editor& editor, int32_t value, int32_t x, int32_t axes) {
   const ir::Value& row = editor.info(value);
   const ir::Value& data = editor.info(x);
@@ -17,7 +17,7 @@ bool FitsRow(const ir::Editor& editor, int32_t value, int32_t x, int32_t axes) {
                     [](int64_t a, int64_t b) { return a == b && a > 0; });
 }
 
-// The axes that a form normalises over when it is over the last ones, of a float type, and scaled by a row; else 0.
+// Number of axes that a form normalises over, if these are the last ones, of a float type, and scaled by a row; else 0.
 int32_t RowAxes(const ir::Editor& editor, const NormalForm& form, int32_t y) {
   if (!form || form.scale < 0) return 0;
   const ir::Value& x = editor.info(form.x);
@@ -27,7 +27,7 @@ int32_t RowAxes(const ir::Editor& editor, const NormalForm& form, int32_t y) {
   return axes > 0 && FitsRow(editor, form.scale, form.x, axes) ? axes : 0;
 }
 
-// Puts in the place of node `last` what it and those before it compute.
+// Replaces node `last` by the normalisation that it and the nodes before it compute.
 void ReplaceByNormalization(ir::Editor& editor, int32_t last, const NormalForm& form, int32_t axes) {
   ir::Node node;
   node.op_type = form.centred ? "LayerNormalization" : "RMSNormalization";
@@ -53,7 +53,7 @@ void FuseScaled(ir::Editor& editor, int32_t mul) {
   const NormalForm form = ScaledNormalOf(editor, y);
   const int32_t axes = RowAxes(editor, form, y);
   if (axes == 0) return;
-  // An Add of a bias behind it makes one operator of all, when it is looked at.
+  // If an Add of a bias follows, that Add is replaced later, with the bias in the operator.
   const int32_t add = form.centred ? editor.OnlyReader(y) : -1;
   const bool takes_bias = IsArithmetic(editor, add, "Add") && FitsRow(editor, Other(editor.node(add), y), form.x, axes);
   if (!takes_bias) ReplaceByNormalization(editor, mul, form, axes);

@@ -13,11 +13,11 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-// A Pad of the image's sides alone.
+// A Pad of the spatial dimensions only.
 struct Margin {
   int32_t of = -1;
   float value = 0;
-  Ints pads;  // as a window has them: all beginnings, then all ends
+  Ints pads;  // in the order of a window's pads: all beginnings, then all ends
 };
 
 std::optional<Margin> MarginOf(const ir::Editor& editor, int32_t value) {
@@ -37,7 +37,7 @@ std::optional<Margin> MarginOf(const ir::Editor& editor, int32_t value) {
   }
   for (size_t i = 0; i < all->size(); ++i) {
     const int64_t pad = (*all)[i];
-    // Some millions are more than any window is wide; sums of them don't overflow.
+    // More than any window's width, and small enough that sums do not overflow.
     if (pad < 0 || pad > std::numeric_limits<int32_t>::max() || (i % rank < 2 && pad != 0)) return {};
     if (i % rank >= 2) margin.pads.push_back(pad);
   }
@@ -48,7 +48,7 @@ bool IsTrivial(const Ints& numbers, int64_t trivial) {
   return std::all_of(numbers.begin(), numbers.end(), [&](int64_t number) { return number == trivial; });
 }
 
-// Padding alone must fill no window, of which a mean or maximum would be nothing.
+// No window may lie entirely in the padding, because its mean or maximum would be undefined.
 bool ReachesInside(const Margin& margin, const Ints& kernel) {
   if (2 * kernel.size() != margin.pads.size()) return false;
   for (size_t i = 0; i < margin.pads.size(); ++i)
@@ -60,7 +60,7 @@ bool TakesMargin(const ir::Editor& editor, const ir::Node& window, const Margin&
   if (window.Is("Conv")) return margin.value == 0;
   if (window.Int("ceil_mode", 0) != 0 || !IsTrivial(window.Ints("dilations"), 1)) return false;
   if (!IsTrivial(window.Ints("pads"), 0) || !ReachesInside(margin, window.Ints("kernel_shape"))) return false;
-  // Before 7 an average leaves padding out.
+  // Before version 7, averages do not count the padding.
   if (window.Is("AveragePool")) return margin.value == 0 && window.since_version >= 7;
   if (window.outputs.size() > 1 && window.outputs[1] >= 0) return false;
   return margin.value <= std::numeric_limits<float>::lowest() ||

@@ -1,5 +1,5 @@
-// A Pad in front of a window, as exporters write it whose own windows have no padding, or none that lies so, goes into
-// the window's.
+// FoldPads: folds a Pad into the padding of the window operator after it. Exporters write such a Pad when their own
+// windows have no padding, or no asymmetric one.
 //
 //   fuse::FoldPads(editor);   // Pad(x), Conv<pads=[0,0,0,0]>  →  Conv<pads=[0,0,1,1]>
 #pragma once
@@ -8,7 +8,8 @@
 
 namespace epiphyte::kit::fuse {
 
-// Conv and AveragePool behind zeros, and MaxPool behind what is no maximum: the lowest number, or zeros behind a Relu.
+// Folds zeros before Conv and AveragePool. Before MaxPool, folds padding that is never the maximum: the lowest number,
+// or zeros after a Relu.
 void FoldPads(ir::Editor& editor);
 
 }  // namespace epiphyte::kit::fuse

@@ -8,7 +8,7 @@
 namespace epiphyte::kit::fuse {
 namespace {
 
-// The axis and the size along it, both known; false otherwise.
+// Finds the axis and the size along it. False when one of them is not known.
 bool Locate(const ir::Editor& editor, int64_t axis, Part& part) {
   const ir::Value& whole = editor.info(part.of);
   if (whole.rank < 1) return false;

@@ -1,4 +1,4 @@
-// A value as a part of another along one axis, cut out by Slice (of any opset) or by Split.
+// PartOf: describes a value as a part of another value along one axis, cut out by Slice (of any opset) or Split.
 //
 //   if (const Part half = PartOf(editor, value); half && half.begin == 0 && half.end == half.size / 2) …
 #pragma once
@@ -10,10 +10,10 @@
 namespace epiphyte::kit::fuse {
 
 struct Part {
-  int32_t of = -1;  // -1: the value is made otherwise, or by numbers that aren't constant
+  int32_t of = -1;  // -1: another operator makes the value, or its numbers are not constant
   int64_t axis = 0;
-  int64_t size = 0;   // of the whole along the axis, which is known
-  int64_t begin = 0;  // within it
+  int64_t size = 0;   // of the whole along the axis; always known
+  int64_t begin = 0;  // position in the whole
   int64_t end = 0;
   int64_t step = 1;  // 1 or more
   explicit operator bool() const { return of >= 0; }

@@ -16,12 +16,12 @@ bool Takes(const ProductOptions& options, const ir::Editor& editor, const ir::No
   return !options.takes || options.takes(editor, node);
 }
 
-// With no more inputs than ONNX gives it: others would mean something afterwards.
+// Requires no more inputs than ONNX defines, because further inputs have a meaning in the fused operator.
 bool IsProduct(const ir::Editor& editor, int32_t n, std::string_view op_type, size_t most_inputs) {
   return IsNode(editor, n, op_type, 2) && editor.node(n).inputs.size() <= most_inputs;
 }
 
-// The Add that alone reads `value`, if its other operand has the same shape: that operand, or -1.
+// The other operand of the Add that is the only reader of `value`, if it has the same shape; else -1.
 int32_t FindResidual(const ir::Editor& editor, int32_t value, int32_t* add) {
   *add = editor.OnlyReader(value);
   if (!IsArithmetic(editor, *add, "Add")) return -1;
@@ -31,8 +31,8 @@ int32_t FindResidual(const ir::Editor& editor, int32_t value, int32_t* add) {
   return same ? other : -1;
 }
 
-// Adds to `fused`, made of node `n`, the residual and the activation that follow `value`, the result of node `last`,
-// and puts it in the place of all of them; does nothing when that is node `n` alone.
+// Adds the residual and the activation that follow `value` to `fused`, and replaces all these nodes by it. `fused` was
+// made from node `n`; `value` is the result of node `last`. Does nothing if nothing was fused.
 void FuseTail(ir::Editor& editor, const ProductOptions& options, int32_t n, int32_t last, int32_t value,
               ir::Node fused) {
   int32_t add = -1;
@@ -53,7 +53,8 @@ void FuseTail(ir::Editor& editor, const ProductOptions& options, int32_t n, int3
   editor.Replace(last, std::move(fused));
 }
 
-// The operand of the Add that alone reads `product`, if it is one row with a number for each of its columns; or -1.
+// The other operand of the Add that is the only reader of `product`, if it is a row with a number for each column; else
+// -1.
 int32_t FindRow(const ir::Editor& editor, int32_t product, int64_t columns, int32_t add) {
   if (!IsArithmetic(editor, add, "Add")) return -1;
   const int32_t bias = Other(editor.node(add), product);
@@ -82,7 +83,7 @@ void FuseMatMul(ir::Editor& editor, const ProductOptions& options, int32_t n) {
   FuseTail(editor, options, n, last, value, std::move(fused));
 }
 
-// Of what takes an activation alone.
+// Fuses operators that take an activation only.
 void FuseActivation(ir::Editor& editor, const ProductOptions& options, int32_t n) {
   ir::Node fused = editor.node(n);
   DropActivation(fused);
@@ -96,7 +97,7 @@ void FuseActivation(ir::Editor& editor, const ProductOptions& options, int32_t n
   editor.Replace(found.node, std::move(fused));
 }
 
-// With the statistics that are given, of each channel and of X's type, and nothing made of them that is used.
+// True for inference with given statistics of X's type for each channel, and without used outputs for new statistics.
 bool IsInference(const ir::Editor& editor, const ir::Node& node) {
   const auto has_type = [&](int32_t input) { return editor.info(input).type == editor.info(node.inputs[0]).type; };
   if (!std::all_of(node.inputs.begin(), node.inputs.end(), has_type)) return false;

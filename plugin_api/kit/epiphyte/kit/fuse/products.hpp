@@ -1,5 +1,5 @@
-// Products, convolutions and batch normalisations with the bias, the residual and the activation that follow, as
-// MatMul, Gemm, Conv and BatchNormalization of the kit's domain (operators.hpp).
+// Fuses GEMMs, convolutions and batch normalisations with the bias, residual and activation that follow, into MatMul,
+// Gemm, Conv and BatchNormalization of the kit's domain (operators.hpp).
 //
 //   fuse::FuseConvolutions(editor, {.takes = [](const ir::Editor&, const ir::Node& conv) { return FitsMyUnit(conv); },
 //                                   .takes_activation = [](const fuse::Activation& activation) {
@@ -7,7 +7,7 @@
 //                                   }});
 //   // Conv, Add, Relu  →  Conv<activation="Relu">(x, w, b, residual)
 //
-// Fold and FuseGemms run before, and whatever makes activations (FuseGelu, FuseHardSwish).
+// Run it after Fold, FuseGemms and the recognisers that make activations (FuseGelu, FuseHardSwish).
 #pragma once
 
 #include <functional>
@@ -18,17 +18,18 @@
 namespace epiphyte::kit::fuse {
 
 struct ProductOptions {
-  std::function<bool(EpElementType type)> takes_type;  // of input 0; empty: float alone
-  // Whether a MatMul, Gemm or Conv may become a node of the kit's; empty: every one.
+  std::function<bool(EpElementType type)> takes_type;  // type of input 0; empty: only float
+  // Returns whether a MatMul, Gemm or Conv may become a node of the kit; empty: all may.
   std::function<bool(const ir::Editor& editor, const ir::Node& product)> takes;
   TakesActivation takes_activation;
   bool residual = true;
 };
 
-// MatMul of operands of rank 2 and more, and Gemm, which takes an activation alone.
+// Fuses MatMul with operands of rank 2 and more. Fuses Gemm with an activation only.
 void FuseProducts(ir::Editor& editor, const ProductOptions& options = {});
 void FuseConvolutions(ir::Editor& editor, const ProductOptions& options = {});
-// BatchNormalization in inference, which takes an activation alone: one that no convolution in front has taken in.
+// Fuses BatchNormalization in inference with an activation only. Those that follow a convolution should be folded into
+// it before.
 void FuseBatchNormalizations(ir::Editor& editor, const ProductOptions& options = {});
 
 }  // namespace epiphyte::kit::fuse

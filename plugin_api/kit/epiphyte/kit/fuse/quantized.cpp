@@ -28,11 +28,11 @@
 namespace epiphyte::kit::fuse {
 namespace {
 
-// Of operators that compute nothing where all their ends are quantised alike, though the rules let these differ.
+// Operators that only move elements when all inputs and outputs have one quantisation. The rules allow different ones.
 constexpr std::array<std::string_view, 7> kMoveBetweenEqual = {"Concat", "DepthToSpace", "Max",  "Min",
                                                                "Slice",  "SpaceToDepth", "Split"};
-// Of those, operators of any number of inputs, whose elements become elements of the result: quantised before or after,
-// they are the same.
+// The operators among these with any number of inputs and with elements of the inputs as results. Requantising before
+// or after them is the same.
 constexpr std::array<std::string_view, 3> kJoins = {"Concat", "Max", "Min"};
 
 template <size_t kSize>
@@ -40,7 +40,7 @@ bool IsAmong(const std::array<std::string_view, kSize>& names, std::string_view 
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Attributes that are the kit's own; whatever a model calls so has no meaning.
+// Drops attributes that only the kit defines. They have no meaning in a model.
 void DropOwnAttributes(ir::Node& node) {
   constexpr std::array<std::string_view, 5> kOwn = {"global", "high", "low", "scales", "zero_points"};
   std::erase_if(node.attributes, [&](const ir::Attribute& attribute) { return IsAmong(kOwn, attribute.name); });
@@ -65,11 +65,11 @@ class Fuser {
   }
 
  private:
-  // The end of a unit: what is quantised there, and how, as values.
+  // A quantised input or output of a unit: the quantised value, its parameters as values, and its quantisation.
   struct End {
     int32_t value = -1;
     int32_t scale = -1;
-    int32_t zero = -1;  // -1: 0
+    int32_t zero = -1;  // -1: zero point 0
     qdq::Quantization quantization;
   };
 
@@ -104,7 +104,7 @@ class Fuser {
     if (IsAmong(kJoins, op_type) || (moves && !ComputesBetween(target(unit)))) FuseJoin(unit);
   }
 
-  // Of the kit's operators: what a Relu or Clip behind the operator keeps of the result.
+  // For the kit's operators: true when a Relu or Clip after the operator limits the result.
   static bool HasBounds(const qdq::Unit& unit, const End& y) {
     return unit.clamp >= 0 && !unit.range.IsIdle(y.quantization.type);
   }
@@ -112,7 +112,7 @@ class Fuser {
     fused.attributes.push_back(ir::Attribute::Int("low", unit.range.low));
     fused.attributes.push_back(ir::Attribute::Int("high", unit.range.high));
   }
-  // Of those whose quantisations are attributes: of the inputs, then of y. The rules see to it that each has one scale,
+  // Adds the quantisations as attributes: those of the inputs, then that of y. The rules ensure that each has one scale
   // and y's type.
   static void AddQuantizations(std::span<const End* const> ends, ir::Node& fused) {
     std::vector<float> scales;
@@ -127,7 +127,7 @@ class Fuser {
 
   // --- products
 
-  // A constant with `count` equal bytes.
+  // Adds a constant of `count` equal bytes.
   int32_t AddBytes(const std::string& name, EpElementType type, Dims dims, int64_t number) {
     ir::Tensor tensor;
     tensor.type = type;
@@ -154,8 +154,8 @@ class Fuser {
     return editor_.AddTensor(name, std::move(tensor), owner);
   }
 
-  // The bias in steps of the sums, one for each of `channels`; empty where there is none. Nothing when it can't be
-  // brought there without being off by a quantum.
+  // The bias in steps of the sums, one for each of `channels`; empty if there is none. Nothing if the conversion would
+  // be off by more than a quantum.
   std::optional<std::vector<int32_t>> BiasOf(const qdq::Unit& unit, const std::array<End, 3>& ends, int64_t channels) {
     std::string unused;
     std::optional<std::vector<int32_t>> bias = qdq::QuantizedBias(editor_, unit, &unused);
@@ -164,14 +164,14 @@ class Fuser {
     if (bias->size() != static_cast<size_t>(channels)) return {};
     const std::optional<End> own = unit.dequantize.size() > 2 ? EndOf(unit.dequantize[2]) : std::nullopt;
     if (own && qdq::HasProductScale(own->quantization, ends[0].quantization, ends[1].quantization)) return bias;
-    // Rounded to a step, which must not be more than a quantum.
+    // The bias gets rounded to a step, which must not exceed a quantum.
     const qdq::Quantization& w = ends[1].quantization;
     for (size_t i = 0; i < w.Count(); ++i)
       if (ends[0].quantization.Scale(0) * w.Scale(i) > ends[2].quantization.Scale(0)) return {};
     return bias;
   }
 
-  // The ends of input, weights and result. False where they are no bytes with float scales.
+  // Reads input, weights and result. False if they are not bytes with float scales.
   bool ReadEnds(const qdq::Unit& unit, std::array<End, 3>* ends) const {
     const std::array<int32_t, 3> nodes = {unit.dequantize[0], unit.dequantize[1], unit.quantize[0]};
     for (size_t i = 0; i < nodes.size(); ++i) {
@@ -183,7 +183,7 @@ class Fuser {
   }
   bool IsConstant(const End& end) const { return graph().FindConstant(end.value) != nullptr; }
 
-  // Whether the scales become a factor that float holds: floats don't lose small ones.
+  // True when float holds the factor of each scale. The float operators would not lose small factors.
   static bool HoldsFactors(const std::array<End, 3>& ends) {
     const qdq::Quantization &x = ends[0].quantization, &w = ends[1].quantization, &y = ends[2].quantization;
     for (size_t i = 0; i < w.Count(); ++i) {
@@ -199,8 +199,8 @@ class Fuser {
     return std::max(x.ZeroPoint(0) - qdq::LowestOf(x.type), qdq::HighestOf(x.type) - x.ZeroPoint(0));
   }
 
-  // Whether integers are as good as floats here, which neither wrap nor lose small factors: no input makes a sum that
-  // int32 doesn't hold. Outputs are along `axis` of the weights.
+  // True when integers are as good as floats here: no input makes a sum overflow int32, and no factor is lost. Outputs
+  // are along `axis` of the weights.
   bool HoldsSums(const std::array<End, 3>& ends, const std::vector<int32_t>& bias, size_t axis) const {
     if (!HoldsFactors(ends)) return false;
     const AxisView view(Dims(std::span<const int64_t>(editor_.info(ends[1].value).dims)), axis);
@@ -208,7 +208,7 @@ class Fuser {
                           {view.size, [&](int64_t i) { return i / view.inner % view.size; }});
   }
 
-  // Puts `fused`, which has its name, attributes and type, in the place of the unit.
+  // Replaces the unit by `fused`, which has its name, attributes and type already.
   void PlaceProduct(const qdq::Unit& unit, ir::Node fused, const std::array<End, 3>& ends,
                     const std::vector<int32_t>& bias, size_t axis, bool of_kit) {
     if (HoldsSums(ends, bias, axis)) Place(unit, std::move(fused), ends, bias, of_kit);
@@ -261,7 +261,7 @@ class Fuser {
     if (is_gemm) {
       if (product.Int("transA", 0) != 0 || product.Float("alpha", 1) != 1) return;
       const int64_t columns = b.dims[transposed ? 0 : 1];
-      // One for each row would be a column.
+      // A bias with one number for each row would be a column, which is not supported.
       if (product.HasInput(2)) {
         const ir::Value& c = editor_.info(product.inputs[2]);
         if (!c.IsStatic() || (c.rank == 2 && c.dims[0] != 1)) return;
@@ -297,9 +297,9 @@ class Fuser {
     Place(unit, std::move(fused), ends, {}, false);
   }
 
-  // --- what moves
+  // --- operators that move elements
 
-  // Numbers in between are computed, or come from attributes in float.
+  // True when values in between are computed, or come from float attributes.
   static bool ComputesBetween(const ir::Node& node) {
     return node.op_type == "Resize" && (node.String("mode", "nearest") != "nearest" ||
                                         node.String("coordinate_transformation_mode") == "tf_crop_and_resize");
@@ -330,7 +330,7 @@ class Fuser {
     return true;
   }
 
-  // An operator on the numbers of y, to which inputs are brought that are quantised otherwise.
+  // Fuses an operator on numbers of y's quantisation. Inputs with another quantisation are requantised first.
   void FuseJoin(const qdq::Unit& unit) {
     const std::optional<End> y = unit.quantize.size() == 1 ? EndOf(unit.quantize[0]) : std::nullopt;
     if (!y || target(unit).outputs.size() != 1 || HasBounds(unit, *y) || !y->quantization.IsPerTensor()) return;
@@ -352,7 +352,7 @@ class Fuser {
     editor_.Replace(unit.target, std::move(joined));
   }
 
-  // What makes numbers of y's quantisation of those of x: a clip to what y holds.
+  // Makes a node that converts numbers of x to y's quantisation: a clip to the range of y.
   ir::Node Requantized(const End& x, const End& y, size_t index) {
     const auto real = [&](int64_t number) {
       return static_cast<float>(static_cast<double>(number - y.quantization.ZeroPoint(0)) * y.quantization.Scale(0));
@@ -372,7 +372,7 @@ class Fuser {
     return node;
   }
 
-  // Relu and Clip that stand alone.
+  // Fuses a Relu or Clip that stands alone.
   bool FuseClamp(const qdq::Unit& unit) {
     const std::optional<End> x = EndOf(unit.dequantize[0]), y = EndOf(unit.quantize[0]);
     if (!x || !y || unit.clamp >= 0 || !qdq::SameQuantization(x->quantization, y->quantization)) return false;
@@ -394,7 +394,7 @@ class Fuser {
     return true;
   }
 
-  // --- what is computed in float, a byte at a time
+  // --- operators computed in float for each byte
 
   bool FuseElement(const qdq::Unit& unit) {
     const ir::Node& node = target(unit);
@@ -436,7 +436,7 @@ class Fuser {
     const std::optional<End> x = EndOf(unit.dequantize[0]), y = EndOf(unit.quantize[0]);
     if (!x || !y) return;
     const int32_t rank = editor_.info(x->value).rank;
-    // Before version 13 all dimensions from the axis on are one, which is the last one's meaning, too.
+    // Before version 13, softmax covers all dimensions from the axis on; for the last axis this is the same.
     const int64_t axis = softmax.Int("axis", softmax.since_version < 13 ? 1 : -1);
     if (rank < 1 || (axis != -1 && axis != rank - 1)) return;
     ir::Node fused;
@@ -445,7 +445,7 @@ class Fuser {
     PlaceQuantized(unit, std::move(fused), {&*x}, *y);
   }
 
-  // No unit: scale and bias stay floats.
+  // This operator forms no unit: its scale and bias stay floats.
   void FuseLayerNormalization(int32_t n) {
     const ir::Node& norm = editor_.node(n);
     if (norm.outputs.size() > 1 || norm.inputs.size() > 3 || norm.Int("stash_type", 1) != 1) return;
@@ -468,7 +468,7 @@ class Fuser {
     PlaceQuantized(alone, std::move(fused), {&*x}, *y);
   }
 
-  // Puts `fused`, which has its type, inputs and attributes but for those of quantisations, in the place of the unit.
+  // Replaces the unit by `fused`, which has its type, inputs and attributes already, except the quantisations.
   bool PlaceQuantized(const qdq::Unit& unit, ir::Node fused, std::vector<const End*> ends, const End& y) {
     ends.push_back(&y);
     AddQuantizations(ends, fused);

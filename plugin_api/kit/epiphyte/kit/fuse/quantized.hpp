@@ -1,20 +1,20 @@
-// QDQ units (qdq/units.hpp) as operators on the quantised numbers themselves.
+// FuseQuantized: replaces QDQ units (qdq/units.hpp) by operators on the quantised numbers.
 //
 //   fuse::FuseQuantized(editor, {.takes = HasKernel});
 //   // DequantizeLinear (three), Conv, Relu, QuantizeLinear  →  QLinearConv
 //
-// - Conv becomes QLinearConv; MatMul and Gemm become QLinearMatMul: ONNX's, or the kit's (operators.hpp) where there is
-//   a bias to add, a matrix to be transposed, or a Relu or Clip that does something. Not where a sum might be more than
-//   int32 holds, as a bias that a quantiser has clipped makes it: floats don't wrap.
-// - What moves elements between equal quantisations (Reshape, Transpose, MaxPool, …; Concat, Slice, … where all ends are
-//   equal) becomes the same operator on integers; Relu and Clip between equal ones become a Clip. Inputs that are
-//   quantised otherwise than the result are brought to that first.
-// - Add, Mul, Sigmoid and whatever else an instruction of an ElementwiseProgram is becomes the kit's
-//   QLinearElementwise; AveragePool and GlobalAveragePool become its QLinearAveragePool, Softmax along the last axis its
-//   QLinearSoftmax, and LayerNormalization with float parameters its QLinearLayerNormalization.
+// - Conv becomes QLinearConv. MatMul and Gemm become QLinearMatMul: ONNX's, or the kit's (operators.hpp) if there is a
+//   bias, a transposed matrix, or a Relu or Clip with an effect. A unit is left alone if int32 can't hold every sum,
+//   for example with a bias that a quantiser clipped: integers wrap, floats don't.
+// - Operators that move elements between equal quantisations become the same operator on integers: Reshape, Transpose,
+//   MaxPool, …; also Concat, Slice, … if all inputs and outputs have one scale and zero point. Relu and Clip between
+//   equal quantisations become a Clip. Inputs with another quantisation than the result are requantised first.
+// - Add, Mul, Sigmoid and other operators that are an instruction of an ElementwiseProgram become the kit's
+//   QLinearElementwise. AveragePool and GlobalAveragePool become its QLinearAveragePool, Softmax along the last axis
+//   its QLinearSoftmax, and LayerNormalization with float parameters its QLinearLayerNormalization.
 //
-// Results are at most one quantum away from what the float operators give, and equal for operators that only move.
-// Runs first: other recognisers take away the operators of units.
+// Results are at most one quantum away from those of the float operators. They are equal for operators that only move
+// elements. Run it first: other recognisers remove the operators of units.
 #pragma once
 
 #include <functional>
@@ -24,9 +24,10 @@
 namespace epiphyte::kit::fuse {
 
 struct QuantizedOptions {
-  // Whether a node may take a unit's place; empty: every one. It isn't part of the graph yet, but its values are.
+  // Returns whether a node may replace a unit; empty: all may. The node is not part of the graph yet, but its values
+  // are.
   std::function<bool(const ir::Editor& editor, const ir::Node& node)> takes;
-  // MatMul of two computed matrices, or of batches of them, becomes a QLinearMatMul, too.
+  // Also replaces MatMul of two computed matrices, or of batches of them, by a QLinearMatMul.
   bool computed_products = false;
 };
 

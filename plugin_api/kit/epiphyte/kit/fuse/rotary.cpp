@@ -13,7 +13,7 @@
 namespace epiphyte::kit::fuse {
 namespace {
 
-// The elements of a constant row by row: each row's first half is its second.
+// True when in each row of a constant the first half equals the second.
 bool HasEqualHalves(const ir::Tensor& tensor) {
   if (tensor.rank() == 0 || tensor.data == nullptr || tensor.Count() == 0 || tensor.dims.back() % 2 != 0) return false;
   const uint64_t row = ElementBytes(tensor.type, static_cast<uint64_t>(tensor.dims.back()));
@@ -44,7 +44,7 @@ class RotaryFuser {
     return options_.takes_type ? options_.takes_type(info.type) : info.type == EP_TYPE_FLOAT;
   }
 
-  // A Concat of two along the last axis.
+  // True for a Concat of two values along the last axis.
   bool JoinsLast(int32_t n) const {
     if (!IsNode(editor_, n, "Concat", 2) || editor_.node(n).inputs.size() != 2) return false;
     const int64_t axis = editor_.node(n).Int("axis", 1);
@@ -61,7 +61,7 @@ class RotaryFuser {
     return IsLast(part) && part.step == 2 && part.size % 2 == 0 && part.begin == which && part.end >= part.size - 1;
   }
 
-  // The two halves of each row are equal.
+  // True when the two halves of each row are equal.
   bool IsDoubled(int32_t value) const {
     constexpr int kMost = 16;
     for (int step = 0; step < kMost; ++step) {
@@ -74,7 +74,7 @@ class RotaryFuser {
     }
     return false;
   }
-  // What node `n`, of those below, makes its rows of.
+  // The input that supplies the rows of node `n`, a node accepted by KeepsRows.
   int32_t RowsOf(int32_t n) const {
     float number = 0;
     const ir::Node& node = editor_.node(n);
@@ -91,7 +91,7 @@ class RotaryFuser {
       float number = 0;
       return editor_.Scalar(node.inputs[0], &number) || editor_.Scalar(node.inputs[1], &number);
     }
-    // Movements of other axes: the last one stays whole, and last.
+    // Moves along other axes keep the last axis whole, and last.
     if (from.rank < 1 || to.rank < 1 || from.dims.back() <= 0 || from.dims.back() != to.dims.back()) return false;
     if (editor_.Is(n, "Unsqueeze") || editor_.Is(n, "Squeeze") || editor_.Is(n, "Reshape")) return true;
     if (editor_.Is(n, "Gather")) return from.rank >= 2 && node.Int("axis", 0) == 0;
@@ -102,13 +102,13 @@ class RotaryFuser {
            std::none_of(axes->begin(), axes->end(), [&](int64_t axis) { return axis == -1 || axis == last; });
   }
 
-  // Whether angles [batch or 1, 1, sequence, last], or with fewer dimensions in front, turn x as the operator's would.
+  // True when angles [batch or 1, 1, sequence, last], or with fewer leading dimensions, rotate x as the operator would.
   bool Fits(int32_t angles, int32_t x, int64_t last) const {
     const ir::Value& a = editor_.info(angles);
     const ir::Value& info = editor_.info(x);
     if (a.type != info.type || a.rank < 2 || a.rank > 4 || a.dims.back() != last) return false;
     const size_t rank = a.dims.size();
-    // Angles of unknown number fit: they are made for the sequence.
+    // An unknown number of angles fits, because angles are made for the sequence.
     const auto is_of = [](int64_t found, int64_t expected) { return found == expected || found < 0; };
     if (!is_of(a.dims[rank - 2], info.dims[2])) return false;
     if (rank == 4 && a.dims[1] != 1) return false;
@@ -116,8 +116,8 @@ class RotaryFuser {
   }
   static int64_t AngleBatches(const ir::Value& angles) { return angles.rank == 2 ? 1 : angles.dims[0]; }
 
-  // A value [batch, sequence, half] of such angles, made before node `place`; the first `half` of each row when it has
-  // more. The operator has angles for each of its batches: where there are those of one, they are repeated.
+  // A value [batch, sequence, half] of these angles, made before node `place`; only the first `half` of each row if
+  // rows are longer. The operator needs angles for each batch, so angles of one batch are repeated.
   int32_t CacheOf(int32_t angles, int64_t half, int64_t batches, int32_t place) {
     if (AngleBatches(editor_.info(angles)) != 1) batches = 1;
     const auto [known, is_new] = caches_.try_emplace({angles, half, batches}, -1);
@@ -180,7 +180,7 @@ class RotaryFuser {
     return made;
   }
 
-  // Rows of a table [rows, half] for positions [batch, sequence], perhaps as [batch, 1, sequence, half].
+  // Rows of a table [rows, half] at positions [batch, sequence]; the result may be [batch, 1, sequence, half].
   struct Rows {
     int32_t table = -1, positions = -1;
     explicit operator bool() const { return table >= 0; }
@@ -200,7 +200,7 @@ class RotaryFuser {
                       positions.type == EP_TYPE_INT64;
     return fits ? rows : Rows();
   }
-  // Positions for each of the batches, made before node `place`.
+  // The positions for each of the batches, made before node `place`.
   int32_t PositionsOf(int32_t positions, int64_t batches, int32_t place) {
     const ir::Value& info = editor_.info(positions);
     if (info.dims[0] != 1 || batches == 1) return positions;
@@ -214,7 +214,7 @@ class RotaryFuser {
     expand.inputs = {positions, editor_.AddInts(info.name + "/shape", {2}, shape)};
     return known->second = Insert(place, std::move(expand), positions, "/batches", {batches, sequence});
   }
-  // The operator's inputs after the first.
+  // Inputs of the operator after the first.
   std::vector<int32_t> AnglesFor(int32_t x, int32_t cos, int32_t sin, int64_t half, int32_t place) {
     const int64_t batch = editor_.info(x).dims[0];
     if (options_.takes_positions) {
@@ -239,7 +239,7 @@ class RotaryFuser {
     editor_.Replace(n, std::move(node));
   }
 
-  // Concat(-x[size/2:], x[:size/2]): x, or -1.
+  // Returns x if value = Concat(-x[size/2:], x[:size/2]); else -1.
   int32_t TurnedOf(int32_t value) const {
     const int32_t concat = Maker(editor_, value, "Concat", 2);
     if (!JoinsLast(concat)) return -1;
@@ -250,7 +250,7 @@ class RotaryFuser {
     return IsHalf(first, 0) && IsHalf(second, 1) && first.of == second.of ? first.of : -1;
   }
 
-  // x * cos + turned(x) * sin
+  // Fuses x * cos + turned(x) * sin.
   void FuseTurned(int32_t n) {
     for (const size_t i : {size_t{0}, size_t{1}}) {
       const int32_t plain = ArithmeticMaker(editor_, editor_.node(n).inputs[i], "Mul");
@@ -273,7 +273,7 @@ class RotaryFuser {
     int32_t first = -1, second = -1;  // parts of x
     int32_t cos = -1, sin = -1;
   };
-  // a = first * cos - second * sin, b = second * cos + first * sin
+  // Recognises a = first * cos - second * sin, b = second * cos + first * sin.
   std::optional<Turn> TurnOf(int32_t a, int32_t b) const {
     const int32_t sub = ArithmeticMaker(editor_, a, "Sub");
     const int32_t add = ArithmeticMaker(editor_, b, "Add");
@@ -315,7 +315,7 @@ class RotaryFuser {
     return true;
   }
 
-  // Reshape(Concat(Unsqueeze(a, -1), Unsqueeze(b, -1))), in the shape of x.
+  // Fuses Reshape(Concat(Unsqueeze(a, -1), Unsqueeze(b, -1))) with the shape of x.
   void FuseInterleaved(int32_t n) {
     const int32_t concat = Maker(editor_, editor_.node(n).inputs[0], "Concat", 2);
     if (!JoinsLast(concat)) return;
@@ -338,7 +338,7 @@ class RotaryFuser {
       ReplaceBy(n, first.of, turn->cos, turn->sin, half, true);
   }
 
-  // Concat(RotaryEmbedding(x[:n]), x[n:])
+  // Fuses Concat(RotaryEmbedding(x[:n]), x[n:]).
   void FusePartial(int32_t n) {
     if (!JoinsLast(n)) return;
     const int32_t rotary = Maker(editor_, editor_.node(n).inputs[0], "RotaryEmbedding", 3);
@@ -359,9 +359,9 @@ class RotaryFuser {
 
   ir::Editor& editor_;
   const RotaryOptions& options_;
-  // By angles, half, and how often they are repeated: the operator's input.
+  // Key: angles, half, number of repetitions. Value: the operator's input.
   std::map<std::tuple<int32_t, int64_t, int64_t>, int32_t> caches_;
-  std::map<std::pair<int32_t, int64_t>, int32_t> positions_;  // by positions, and how often they are repeated
+  std::map<std::pair<int32_t, int64_t>, int32_t> positions_;  // key: positions, number of repetitions
 };
 
 }  // namespace

@@ -1,15 +1,16 @@
-// Rotary position embeddings that exporters wrote out as arithmetic on [batch, heads, sequence, size].
+// FuseRotaryEmbedding: recognises rotary position embeddings written as arithmetic on [batch, heads, sequence, size].
 //
 //   fuse::FuseRotaryEmbedding(editor);
 //   // x * cos + Concat(-x[size/2:], x[:size/2]) * sin                            →  RotaryEmbedding(x, cos', sin')
 //   // Concat(x1 * cos - x2 * sin, x2 * cos + x1 * sin), of halves                →  the same
-//   // the latter of x[0::2] and x[1::2], put together alternately                →  RotaryEmbedding<interleaved=1>
+//   // the latter with x[0::2] and x[1::2], interleaved again                     →  RotaryEmbedding<interleaved=1>
 //   // Concat(RotaryEmbedding(x[:n]), x[n:])                        →  RotaryEmbedding<rotary_embedding_dim=n>(x, …)
 //
-// cos' and sin' are what the operator takes, [batch, sequence, size / 2], by a Slice and a Squeeze that all embeddings
-// with the same angles share. In the first form the two halves of cos and sin must be seen to be equal: as Concat(a, a)
-// behind element-wise operators and movements of other axes, or as a constant. Angles that are rows of two tables for
-// the same positions aren't made at all where the operator's own positions are welcome:
+// cos' and sin' have the shape that the operator takes, [batch, sequence, size / 2]. A Slice and a Squeeze make them;
+// all embeddings with the same angles share these. In the first form, the two halves of cos and sin must be provably
+// equal: a constant, or Concat(a, a) behind element-wise operators and moves along other axes. With takes_positions,
+// angles that are rows of two tables at the same positions are not computed at all; the operator gets the tables and
+// the positions:
 //
 //   cos and sin of Gather(table, positions)                      →  RotaryEmbedding(x, cos_table, sin_table, positions)
 #pragma once
@@ -22,7 +23,8 @@ namespace epiphyte::kit::fuse {
 
 struct RotaryOptions {
   std::function<bool(EpElementType type)> takes_type;  // empty: float alone
-  // Negative positions count from the end of the tables, as Gather's indices do.
+  // Allows the operator's `positions` input. Negative positions count from the end of the tables, as indices of Gather
+  // do.
   bool takes_positions = false;
 };
 

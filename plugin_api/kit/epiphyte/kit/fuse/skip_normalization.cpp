@@ -18,7 +18,8 @@ void FuseAt(ir::Editor& editor, int32_t n, bool rms) {
   const int32_t skip = editor.node(add).inputs[1];
   if (!SameDims(editor, x, skip) || !SameDims(editor, x, sum)) return;
   const bool alone = editor.OnlyReader(sum) == n;
-  // What else reads the sum may run before the normalisation does: then both are made where the sum was.
+  // Other readers of the sum may run before the normalisation. Then the fused node goes to the sum's place, so scale
+  // and bias must exist there.
   for (size_t i = 1; i < norm.inputs.size(); ++i)
     if (!alone && norm.inputs[i] >= 0 && editor.Producer(norm.inputs[i]) >= 0) return;
   ir::Node fused;

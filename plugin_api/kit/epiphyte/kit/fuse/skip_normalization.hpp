@@ -1,10 +1,10 @@
-// A residual sum and its normalisation as one operator, SkipNormalization of the kit's domain (operators.hpp), which
-// gives both: transformers read the sum again behind the next block.
+// FuseSkipNormalizations: fuses a residual sum and its normalisation into one SkipNormalization of the kit's domain
+// (operators.hpp). The operator returns both, because transformers read the sum again after the next block.
 //
 //   fuse::FuseSkipNormalizations(editor);   // s = Add(x, skip), y = LayerNormalization(s, scale, bias)
 //                                           // →  y, s = SkipNormalization<axis, epsilon, rms>(x, skip, scale, bias)
 //
-// Runs behind FuseNormalizations. Providers whose products add residuals choose between the two.
+// Run it after FuseNormalizations. A provider with products that add residuals chooses between the two.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ struct SkipNormalizationOptions {
   std::function<bool(EpElementType type)> takes_type;  // empty: float alone
 };
 
-// Of operands of one shape. Where something else reads the sum, scale and bias are constants or inputs.
+// The operands must have one shape. If another node reads the sum, scale and bias must be constants or inputs.
 void FuseSkipNormalizations(ir::Editor& editor, const SkipNormalizationOptions& options = {});
 
 }  // namespace epiphyte::kit::fuse

@@ -7,14 +7,15 @@
 namespace epiphyte::kit::fuse {
 namespace {
 
-// The one axis of a reduction of that operator that keeps it, over `of`.
+// The axis of a reduction of `of` with this operator, if it has one axis and keeps it.
 std::optional<int64_t> AxisOf(const ir::Editor& editor, int32_t value, std::string_view op_type, int32_t of) {
   const Reduction reduction = ReductionOf(editor, value, op_type);
   if (!reduction || reduction.of != of || !reduction.keeps_dims || reduction.axes.size() != 1) return {};
   return reduction.axes[0];
 }
 
-// value = x - max(x) along `axis`: x; else `value` itself, from which a constant of each row may be taken off or not.
+// Returns x if value = x - max(x) along `axis`, else `value`. Subtracting a constant from each row does not change the
+// result.
 int32_t BeforeShift(const ir::Editor& editor, int32_t value, int64_t axis) {
   const int32_t sub = ArithmeticMaker(editor, value, "Sub");
   if (sub < 0) return value;
@@ -22,7 +23,7 @@ int32_t BeforeShift(const ir::Editor& editor, int32_t value, int64_t axis) {
   return AxisOf(editor, editor.node(sub).inputs[1], "ReduceMax", x) == axis ? x : value;
 }
 
-// value = log(sum(exp(z))) along an axis.
+// The axis if value = log(sum(exp(z))) along one axis.
 std::optional<int64_t> AxisOfLogSum(const ir::Editor& editor, int32_t value, int32_t z) {
   if (const auto axis = AxisOf(editor, value, "ReduceLogSumExp", z)) return axis;
   if (const Reduction sum = ReductionOf(editor, value, "ReduceLogSum")) {
@@ -52,7 +53,7 @@ void ReplaceBy(ir::Editor& editor, int32_t n, std::string_view op_type, int32_t 
   editor.Replace(n, std::move(node));
 }
 
-// e / sum(e), with e = exp(z).
+// Fuses e / sum(e) with e = exp(z).
 bool FuseQuotient(ir::Editor& editor, int32_t n, int32_t above, int32_t below) {
   const int32_t exp = Maker(editor, above, "Exp");
   const auto axis = exp < 0 ? std::nullopt : AxisOf(editor, below, "ReduceSum", above);
@@ -61,21 +62,21 @@ bool FuseQuotient(ir::Editor& editor, int32_t n, int32_t above, int32_t below) {
   return true;
 }
 
-// Exp(LogSoftmax(x)), which exp(z - log(sum(exp(z)))) has become.
+// Fuses Exp(LogSoftmax(x)), which exp(z - log(sum(exp(z)))) has become.
 void FuseExp(ir::Editor& editor, int32_t n) {
   const int32_t log = Maker(editor, editor.node(n).inputs[0], "LogSoftmax");
   if (log < 0 || editor.node(log).since_version < 13) return;
   ReplaceBy(editor, n, "Softmax", editor.node(log).inputs[0], editor.node(log).Int("axis", -1));
 }
 
-// z - log(sum(exp(z)))
+// Fuses z - log(sum(exp(z))).
 void FuseLogSoftmax(ir::Editor& editor, int32_t n) {
   const int32_t z = editor.node(n).inputs[0];
   if (const auto axis = AxisOfLogSum(editor, editor.node(n).inputs[1], z))
     ReplaceBy(editor, n, "LogSoftmax", BeforeShift(editor, z, *axis), *axis);
 }
 
-// Log(Softmax(x))
+// Fuses Log(Softmax(x)).
 void FuseLogOfSoftmax(ir::Editor& editor, int32_t n) {
   const int32_t softmax = Maker(editor, editor.node(n).inputs[0], "Softmax");
   if (softmax < 0 || editor.node(softmax).since_version < 13) return;

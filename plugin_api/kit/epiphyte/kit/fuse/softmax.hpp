@@ -1,10 +1,10 @@
-// Softmax and LogSoftmax that exporters wrote out as arithmetic.
+// FuseSoftmax: recognises Softmax and LogSoftmax written as arithmetic.
 //
 //   fuse::FuseSoftmax(editor);   // e = Exp(x - ReduceMax(x)), y = e / ReduceSum(e)  →  Softmax<axis>(x)
 //                                // z = x - ReduceMax(x), y = z - Log(ReduceSum(Exp(z)))  →  LogSoftmax<axis>(x)
 //
-// Along one axis; with the maximum taken off or not, sums as ReduceSum, ReduceLogSum or ReduceLogSumExp, quotients as
-// Div or a product with the reciprocal.
+// It works along one axis, with or without subtracting the maximum. Sums may be ReduceSum, ReduceLogSum or
+// ReduceLogSumExp; quotients may be Div or a product with the reciprocal.
 #pragma once
 
 #include "epiphyte/kit/graph/editor.hpp"

@@ -1,13 +1,14 @@
-// Sum of two tensors, as older exporters write what joins a residual: other recognisers look for Add.
+// SumsToAdditions: replaces Sum of two tensors by Add, which other recognisers look for. Older exporters write residual
+// sums as Sum.
 //
-//   fuse::SumsToAdditions(editor);   // Sum(a, b)  →  Add(a, b); runs before all that joins additions to something
+//   fuse::SumsToAdditions(editor);   // Sum(a, b)  →  Add(a, b); run before recognisers that fuse additions
 #pragma once
 
 #include "epiphyte/kit/graph/editor.hpp"
 
 namespace epiphyte::kit::fuse {
 
-// Of every version: since 8 shapes are broadcast as Add's, before that they are equal.
+// Handles every version: since version 8, Sum broadcasts as Add does; before that, the shapes are equal.
 void SumsToAdditions(ir::Editor& editor);
 
 }  // namespace epiphyte::kit::fuse

@@ -15,12 +15,12 @@ namespace {
 
 bool IsNegative(int64_t dim) { return dim < 0; }
 
-// What an attribute of each type holds. The host's graphs and types stay with the host.
+// The content of each type of attribute. Attributes with graphs and types are not imported.
 struct AttributeKind {
   EpAttributeType type;
   const char* name;
   enum { kFloats, kInts, kStrings, kTensors } content;
-  size_t count;  // 0: any
+  size_t count;  // number of elements; 0: any
 };
 constexpr AttributeKind kAttributeKinds[] = {
     {EP_ATTRIBUTE_FLOAT, "a float", AttributeKind::kFloats, 1},
@@ -115,7 +115,7 @@ class Checker {
     }
   }
 
-  // Each constant has been found by its value; here, that no other value says it is one.
+  // Constants have been found by their values before. This checks that no further value claims to be a constant.
   void CheckThatOnlyConstantsAreNumbered() const {
     const auto numbered = std::count_if(graph_.constant_of_value.begin(), graph_.constant_of_value.end(),
                                         [](int32_t constant) { return constant != -1; });
@@ -140,7 +140,7 @@ class Checker {
   }
 
   const Graph& graph_;
-  std::vector<bool> made_;  // values that have been made so far
+  std::vector<bool> made_;  // values made so far
 };
 
 }  // namespace

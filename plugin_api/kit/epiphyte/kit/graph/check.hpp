@@ -1,7 +1,7 @@
-// Whether a graph is one: the only way in for graphs from files and from plugins' own rewrites.
+// Check: validates graphs from files and from plugins' own rewrites. A graph is used only after it has passed.
 //
 //   ir::Check(graph);          // throws INVALID_GRAPH with what is wrong
-//   ir::SortNodes(graph);      // an order in which the nodes can run
+//   ir::SortNodes(graph);      // puts the nodes into an order in which they can run
 #pragma once
 
 #include <vector>
@@ -10,18 +10,20 @@
 
 namespace epiphyte::kit::ir {
 
-// Types and dimensions make sense and can be counted, each value is made once and before it is read, constants are of
-// their values' types and their bytes are there (bools are 0 or 1) unless dropped, attributes' tensors have their
-// elements. What operators mean is not looked at. Throws Error(EP_STATUS_INVALID_GRAPH); one line, without the graph's
-// name.
+// Checks the structure of a graph, not the meaning of its operators. Throws Error(EP_STATUS_INVALID_GRAPH) with one
+// line, without the graph's name. These rules hold afterwards:
+// - Types and dimensions are valid, and element counts do not overflow.
+// - Each value is made once, before it is read.
+// - Constants have the types of their values. Their bytes exist unless they were dropped; bools are 0 or 1.
+// - Tensors in attributes have all their elements.
 void Check(const Graph& graph);
-// The part that Check has for one tensor; `whose` names it in messages.
+// Checks one tensor in the same way; `whose` names the tensor in messages.
 void CheckTensor(const Tensor& tensor, const std::string& whose);
 
-// Numbers of nodes, makers before readers, otherwise in the order in which they stand. Throws INVALID_GRAPH for a
-// circle.
+// Node indices in topological order: producers before consumers, otherwise in the present order. Throws INVALID_GRAPH
+// for a cycle.
 std::vector<int32_t> TopologicalOrder(const Graph& graph);
-// Puts the nodes into that order.
+// Puts the nodes into topological order.
 void SortNodes(Graph& graph);
 
 }  // namespace epiphyte::kit::ir

@@ -11,7 +11,7 @@
 namespace epiphyte::kit::ir {
 namespace {
 
-// From any address.
+// Loads an element from an address of any alignment.
 template <typename T>
 T Load(const void* data, size_t index = 0) {
   T element;
@@ -117,7 +117,7 @@ std::vector<int32_t> Editor::Place(int32_t index, Node node) {
   for (const int32_t value : place.implicit_inputs) AddReader(value, index);
   for (const int32_t value : place.outputs) {
     if (value < 0) continue;
-    // The node that made it so far has become part of this one.
+    // The former producer has been merged into this node.
     const int32_t before = Producer(value);
     if (before >= 0 && before != index) {
       std::vector<int32_t>& outputs = graph_.nodes[static_cast<size_t>(before)].outputs;
@@ -188,7 +188,7 @@ int32_t Editor::AddTensor(std::string name, Tensor tensor, std::shared_ptr<void>
   producer_.push_back(-1);
   readers_.emplace_back();
   is_output_.push_back(false);
-  // Most are packed and dropped; one that is kept is copied to where kept ones are.
+  // Borrowed, because most new constants are packed and dropped. A constant that is kept gets copied like the host's.
   return graph_.AddConstant(std::move(name), std::move(tensor), Constant::Storage::kBorrowed, std::move(owner));
 }
 
@@ -225,8 +225,8 @@ void Editor::Finish() {
   DropUnusedValues();
 }
 
-// The nodes that are left, each inserted one before its place; of several at one place the first that was inserted
-// comes first.
+// Orders the remaining nodes, with each inserted node before its place. Nodes inserted at one place keep their order of
+// insertion.
 void Editor::PlaceInserted() {
   const size_t first_inserted = graph_.nodes.size() - inserted_before_.size();
   std::vector<std::vector<size_t>> before(graph_.nodes.size());
@@ -234,8 +234,8 @@ void Editor::PlaceInserted() {
     before[static_cast<size_t>(inserted_before_[i])].push_back(first_inserted + i);
   std::vector<Node> kept;
   kept.reserve(graph_.nodes.size());
-  // What stands before an inserted node may be inserted too.
-  std::vector<std::pair<size_t, bool>> work;  // a node, and whether those before it are in `kept`
+  // A node's place may be an inserted node itself.
+  std::vector<std::pair<size_t, bool>> work;  // a node, and whether the nodes before it are in `kept`
   for (size_t n = 0; n < first_inserted; ++n) {
     work.emplace_back(n, false);
     while (!work.empty()) {

@@ -36,7 +36,7 @@ template <typename T>
 bool ParseInto(std::string_view text, uint64_t i, void* data) {
   T element{};
   if constexpr (sizeof(T) == 1) {
-    int number = 0;  // a char is read as an integer, too
+    int number = 0;  // an int, because a char would not be parsed as a number
     if (!Parse(text, &number) || number < std::numeric_limits<T>::min() || number > std::numeric_limits<T>::max())
       return false;
     element = static_cast<T>(number);
@@ -102,14 +102,15 @@ bool ParseElement(std::string_view text, EpElementType type, uint64_t i, void* d
     case EP_TYPE_FLOAT8E5M2: {
       float number = 0;
       if (!Parse(text, &number)) return false;
-      Store(Float8E5M2(number, !std::isinf(number)), i, data);  // it has infinities
+      Store(Float8E5M2(number, !std::isinf(number)), i, data);  // the type has infinities
       return true;
     }
     case EP_TYPE_FLOAT8E5M2FNUZ: return ParseRounded<Float8E5M2FNUZ>(text, i, data);
     case EP_TYPE_FLOAT8E8M0: {
       float number = 0;
       if (!Parse(text, &number)) return false;
-      Store(Float8E8M0(number, true, Float8E8M0::Rounding::kDown), i, data);  // the least is no normal float
+      // Rounds down, because the smallest value is a subnormal float.
+      Store(Float8E8M0(number, true, Float8E8M0::Rounding::kDown), i, data);
       return true;
     }
     case EP_TYPE_FLOAT4E2M1: {

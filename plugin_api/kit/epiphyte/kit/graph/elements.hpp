@@ -1,4 +1,5 @@
-// Elements of tensors one at a time, whatever their type: for scales, bounds and other parameters, not for data.
+// NumberAt: reads one element of a tensor of any number type. It is for scales, bounds and other parameters, not for
+// bulk data.
 //
 //   double epsilon = 0;
 //   if (!ir::NumberAt(*constant, 0, &epsilon)) return false;   // not a number, or its bytes are gone
@@ -10,13 +11,13 @@
 
 namespace epiphyte::kit::ir {
 
-// The bytes of a constant are there to be read.
+// True when the bytes of a constant can be read.
 bool IsThere(const Constant& constant);
-// The constant's elements if they are there, else null; also null for a value that is none.
+// The elements of a constant if its bytes are available. Null otherwise, and for a value that is not a constant.
 const Tensor* ElementsOf(const Graph& graph, int32_t value);
 
-// False where there is no such element, for strings, booleans and complex numbers, and where the bytes aren't there.
-// 64-bit integers beyond 2^53 are rounded. The bytes may be at any address.
+// False for an index out of range, for strings, booleans and complex numbers, and for missing bytes. 64-bit integers
+// beyond 2^53 are rounded. The bytes need not be aligned.
 bool NumberAt(const Tensor& tensor, size_t index, double* number);
 
 }  // namespace epiphyte::kit::ir

@@ -15,7 +15,7 @@ namespace {
 
 std::string Text(const char* text) { return text == nullptr ? std::string() : std::string(text); }
 
-// A list that the host says is there. Numbers of values and nodes are int32_t.
+// A list from the host. Indices of values and nodes are int32_t, so its size is limited.
 template <typename T>
 std::span<const T> List(const T* items, uint64_t count, const char* what) {
   if (count > INT32_MAX) Refuse(std::to_string(count) + " " + what + " found; no more than 2147483647 expected");
@@ -29,8 +29,8 @@ bool IsConstant(const EpValueDefInfo& info) {
 
 bool CanBeRank(int64_t rank) { return rank >= 0 && rank <= EP_MAX_RANK; }
 
-// What a view says, checked against itself. Of an element type that this kit does not know there is no more than the
-// shape: whoever meets it declines the node.
+// Checks a view from the host for consistency and returns it as a tensor. For an element type that this kit does not
+// know, the tensor has a shape only; plugins decline nodes with such tensors.
 Tensor ImportTensor(const EpTensorView& view, const std::string& whose) {
   uint64_t count = 0;
   if (!CanBeRank(view.rank)) Refuse(whose + " has rank " + std::to_string(view.rank) + "; 64 at most expected");
@@ -62,7 +62,7 @@ Tensor ImportTensor(const EpTensorView& view, const std::string& whose) {
   return tensor;
 }
 
-// The tensor with bytes of its own.
+// A copy of the tensor with its own bytes.
 Tensor Copied(Tensor tensor, std::vector<std::shared_ptr<void>>* owners) {
   const auto bytes = static_cast<size_t>(tensor.Bytes());
   if (tensor.data == nullptr || bytes == 0) return tensor;
@@ -121,7 +121,7 @@ Attribute ImportAttribute(const EpHostInfo& host, const EpAttribute* handle) {
       }
       break;
     }
-    default: break;  // graphs and types: see them through the node's handle
+    default: break;  // graphs and types stay behind the node's handle
   }
   return attribute;
 }
@@ -132,7 +132,7 @@ class Importer {
     numbers_.reserve(values);
   }
 
-  // The number of a value; -1 for one that is left out.
+  // Index of a value; -1 for one that is left out.
   int32_t ValueOf(const EpValueDef* handle) {
     if (handle == nullptr) return -1;
     const auto [known, is_new] = numbers_.try_emplace(handle, static_cast<int32_t>(graph_.values.size()));
@@ -160,7 +160,7 @@ class Importer {
     return values;
   }
 
-  // As ValuesOf, where nothing can be left out.
+  // Like ValuesOf, for lists that can't leave out values.
   std::vector<int32_t> AllOf(const EpValueDef* const* handles, uint64_t count, const char* what) {
     std::vector<int32_t> values = ValuesOf(handles, count, what);
     if (std::find(values.begin(), values.end(), -1) != values.end())
@@ -228,7 +228,7 @@ Value ImportValue(const EpValueDefInfo& info) {
     value.rank = type->rank;
     value.dims.assign(dims.begin(), dims.end());
   }
-  constexpr int kDeepest = 64;  // a type that is its own element's would have no end
+  constexpr int kDeepest = 64;  // limit for a type that contains itself
   for (int depth = 0; (type->kind == EP_KIND_SEQUENCE || type->kind == EP_KIND_OPTIONAL) && type->element != nullptr;
        ++depth) {
     if (depth == kDeepest) Refuse("the type of value '" + value.name + "' is nested deeper than 64");
@@ -255,7 +255,7 @@ Graph Import(const EpHostInfo& host, const EpGraph* handle, std::string name) {
 
 void Retain(const EpHostInfo& host, EpTask* task, Constant& constant) {
   if (constant.storage != Constant::Storage::kBorrowed) return;
-  // Strings have been copied, and a rewrite's bytes have an owner.
+  // Strings have been copied already. Bytes of a rewrite have an owner.
   if (constant.handle != nullptr && constant.tensor.strings == nullptr) {
     EpConstant* reference = nullptr;
     ThrowIfFailed(host, host.task->RetainConstant(task, constant.handle, &reference), "a constant can't be retained");
@@ -283,7 +283,7 @@ std::vector<bool> Droppable(const Graph& graph) {
   for (size_t i = 0; i < graph.constants.size(); ++i)
     if (const void* data = graph.constants[i].tensor.data) places.emplace_back(reinterpret_cast<uintptr_t>(data), i);
   std::sort(places.begin(), places.end());
-  uintptr_t end = 0;  // of the bytes seen so far
+  uintptr_t end = 0;  // end of the bytes seen so far
   for (size_t k = 0; k < places.size(); ++k) {
     const auto [begin, i] = places[k];
     const Constant& constant = graph.constants[i];

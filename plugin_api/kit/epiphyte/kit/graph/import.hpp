@@ -1,11 +1,11 @@
-// Import: the host's graph as IR.
+// Import: converts the host's graph to IR.
 //
 //   ir::Graph graph = ir::Import(host, partition.graph.handle(), partition.name);
 //   for (ir::Constant& constant : graph.constants) {
-//     if (IsRead(constant)) ir::Retain(host, task.handle(), constant);   // keeps the host's bytes without a copy
+//     if (IsRead(constant)) ir::Retain(host, task.handle(), constant);   // keeps the host's bytes, without a copy
 //   }
 //
-// Numbers, pointers and types are checked as they are read; what makes no sense is INVALID_GRAPH.
+// Indices, pointers and types are checked as they are read. Invalid ones give INVALID_GRAPH.
 #pragma once
 
 #include <string>
@@ -16,23 +16,24 @@
 
 namespace epiphyte::kit::ir {
 
-// A value of an element type that a later host knows keeps its number, and constants of such a type have no bytes: no
-// kernel is for them, and Check refuses them.
-// Attributes are copied, constants stay borrowed. Nodes and constants have their handles. Nodes with subgraphs are
-// imported without them: look at them through their handles.
+// Imports a graph. Attributes are copied; constants are borrowed. Nodes and constants keep their handles. Nodes with
+// subgraphs are imported without the subgraphs: look at those through the handles.
+//
+// A value of an element type that only a later host knows keeps its type number, and such a constant has no bytes. No
+// kernel supports it, and Check refuses it.
 Graph Import(const EpHostInfo& host, const EpGraph* graph, std::string name);
-// One value, as Import describes it.
+// Describes one value as Import does.
 Value ImportValue(const EpValueDefInfo& info);
 
-// Makes a borrowed constant of the host's an owned one by a reference to the host's bytes, not by a copy (see
-// EpTaskApi::RetainConstant). The reference ends with the last copy of `owner`, and before the provider.
+// Keeps a borrowed constant of the host by a reference to the host's bytes, without a copy (see
+// EpTaskApi::RetainConstant). The reference ends with the last copy of `owner`, and must end before the provider does.
 void Retain(const EpHostInfo& host, EpTask* task, Constant& constant);
 
-// Tells the host that nobody reads a borrowed constant any more (see EpTaskApi::DropConstant), which has no bytes from
-// then on: neither here nor in any copy of it. Does nothing to others, and with a host that has no such call.
+// Tells the host that the plugin reads a borrowed constant no more (see EpTaskApi::DropConstant). The constant then has
+// no bytes, neither here nor in copies of it. Does nothing to other constants, and nothing on a host without this call.
 void Drop(const EpHostInfo& host, EpTask* task, Constant& constant);
-// By constant of the graph: it is borrowed from the host and worth dropping, and no other constant has its bytes too,
-// as a rewrite's with another shape may.
+// For each constant of the graph: it is borrowed from the host, worth dropping, and its bytes belong to no other
+// constant. A rewrite can make a second constant with the same bytes and another shape.
 std::vector<bool> Droppable(const Graph& graph);
 
 }  // namespace epiphyte::kit::ir

@@ -8,7 +8,8 @@
 namespace epiphyte::kit::ir {
 namespace {
 
-// An attribute of another type than the operator's schema says is an error of the model, not an absent attribute.
+// An attribute with another type than the operator's schema says is an error of the model. It does not count as
+// missing.
 const Attribute* FindTyped(const Node& node, std::string_view name, EpAttributeType type, const char* expected) {
   const Attribute* attribute = node.Find(name);
   if (attribute != nullptr && attribute->type != type)

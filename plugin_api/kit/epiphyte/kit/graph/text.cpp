@@ -56,7 +56,7 @@ std::string Joined(const Items& items, const ToItem& to_item, const char* separa
   return text;
 }
 
-// "6.0": not to be taken for an integer.
+// Adds a point, as in "6.0", so that the text is not an integer.
 std::string FloatText(float number) {
   std::string text = NumberText(number);
   if (text.find_first_not_of("-0123456789") == std::string::npos) text += ".0";
@@ -78,7 +78,7 @@ std::string TypeText(const Value& value) {
   }
 }
 
-// "1, 2, 3", or that they are left out. Also for tensors that nobody has checked.
+// The elements as "1, 2, 3", or a sign that they are left out. Also accepts tensors that have not been checked.
 std::string ElementsText(const Tensor& tensor, uint64_t most) {
   uint64_t count = 0;
   const bool has_shape = CountElements(tensor.dims, &count) &&
@@ -154,7 +154,7 @@ class Writer {
     names_.reserve(graph.values.size());
     for (size_t i = 0; i < graph.values.size(); ++i) {
       std::string name = graph.values[i].name;
-      // Names need not differ; in a text they do.
+      // Names in a graph may repeat, names in the text may not.
       while (!taken.insert(name).second) name += "#" + std::to_string(i);
       names_.push_back(NameText(name));
     }
@@ -210,7 +210,7 @@ class Writer {
   }
 
   const Graph& graph_;
-  std::vector<std::string> names_;  // of values, as they are written
+  std::vector<std::string> names_;  // names of the values in the text
 };
 
 }  // namespace

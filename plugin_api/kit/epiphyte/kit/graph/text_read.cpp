@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kLeftOut = "…";
 
-// The element type of that name, or UNDEFINED.
+// The element type with this name, or UNDEFINED.
 EpElementType TypeOfName(std::string_view name) {
   for (EpElementType type = EP_TYPE_FLOAT; IsElementType(type); ++type)
     if (TypeName(type) == name) return type;
@@ -40,7 +40,7 @@ class Reader {
   }
 
  private:
-  // A word that begins a statement, and not the name of a node's output.
+  // Takes a word that begins a statement, but not if it is the name of a node's output.
   bool TakeKeyword(std::string_view word) {
     return !line_->IsNext("=", 1) && !line_->IsNext(",", 1) && line_->Take(word);
   }
@@ -76,7 +76,7 @@ class Reader {
     return found->second;
   }
 
-  // "float[1,3]" or "float".
+  // Reads a type such as "float[1,3]" or "float".
   void TensorType(Value* value) {
     const std::string name = line_->Word("an element type");
     value->type = TypeOfName(name);
@@ -118,7 +118,7 @@ class Reader {
     return value;
   }
 
-  // The elements up to `end`, of which a tensor has as many as its shape says.
+  // Reads the elements up to `end`. There must be as many as the tensor's shape says.
   void Elements(Tensor* tensor, std::shared_ptr<void>* owner, std::string_view end) {
     if (tensor->type == EP_TYPE_STRING) {
       auto strings = std::make_shared<std::vector<std::string>>();
@@ -129,7 +129,7 @@ class Reader {
       CheckCount(*tensor, strings->size());
       tensor->strings = std::move(strings);
     } else {
-      // In words first, so that there is no more memory than the text has numbers for.
+      // Collects words first, so that memory is proportional to the text and not to the shape.
       const EpElementType component = ComponentOf(tensor->type);
       std::vector<std::string> words;
       if (!line_->IsNext(end)) {
@@ -164,7 +164,7 @@ class Reader {
       line_->Fail(std::to_string(found) + " elements found for the shape " + ShapeText(tensor.dims));
   }
 
-  // A type whose shape is known, as a tensor without elements.
+  // A tensor without elements for a type with a known shape.
   Tensor TensorOf(const Value& value) const {
     if (value.kind != EP_KIND_TENSOR || value.type == EP_TYPE_UNDEFINED || !value.IsStatic())
       line_->Fail("a type without a known shape found; one as float[2,3] expected");
@@ -199,7 +199,7 @@ class Reader {
       node.name = line_->Name("the node's name");
       line_->Expect("]");
     }
-    std::vector<std::string> outputs;  // "" is left out, if it isn't quoted
+    std::vector<std::string> outputs;  // "": left out, unless it was quoted
     std::vector<bool> is_left_out;
     if (!line_->IsNext("=")) {
       do {
@@ -306,7 +306,7 @@ class Reader {
     line_->Expect("]");
   }
 
-  // Floats, if one of them looks like a float.
+  // The result is floats if one of the numbers looks like a float.
   void ReadNumbers(Attribute* attribute, bool is_list) {
     constexpr std::string_view kExpected =
         "an attribute's value (a number, a text, a list, a tensor as float[2]{1,2}) expected";

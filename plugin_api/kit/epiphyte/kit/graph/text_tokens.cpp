@@ -45,7 +45,7 @@ Tokens::Tokens(std::string_view line, size_t number) : number_(number) {
   }
 }
 
-// The text that begins at `at`; gives where the line goes on.
+// Reads the quoted text that begins at `at`, and returns the position after it.
 size_t Tokens::ReadText(std::string_view line, size_t at) {
   std::string text;
   for (; at < line.size() && line[at] != '"'; ++at) {

@@ -1,10 +1,10 @@
-// Tokens: one line of a graph's text, cut into names, quoted texts and signs. For FromText.
+// Tokens: one line of a graph's text, split into names, quoted texts and signs. For FromText.
 //
 //   Tokens tokens("c = Conv(x, w)", 7);
 //   tokens.Name("a value");            // "c"
 //   tokens.Expect("=");
 //
-// What isn't there as expected is INVALID_GRAPH: "line 7: '(' found; '=' expected".
+// An unexpected token is INVALID_GRAPH: "line 7: '(' found; '=' expected".
 #pragma once
 
 #include "epiphyte/kit/abi/cxx20.hpp"
@@ -19,20 +19,20 @@ namespace epiphyte::kit::ir {
 
 class Tokens {
  public:
-  // Throws for a quoted text without an end and for signs that mean nothing.
+  // Throws for a quoted text that does not end, and for an unknown sign.
   Tokens(std::string_view line, size_t number);
 
   bool AtEnd() const { return next_ == tokens_.size(); }
-  // What comes next, or after that; not quoted texts.
+  // True when the next token, or the one `ahead` tokens later, is this word or sign. Always false for quoted texts.
   bool IsNext(std::string_view text, size_t ahead = 0) const;
   bool IsTextNext() const { return !AtEnd() && tokens_[next_].kind == Kind::kText; }
   bool IsWordNext() const { return !AtEnd() && tokens_[next_].kind == Kind::kWord; }
-  // The next one, whatever it is; not at the end.
+  // The next token of any kind. Do not call it at the end.
   std::string_view Peek() const { return tokens_[next_].text; }
-  // Goes past what comes next, if it is that.
+  // Consumes the next token if it is `text`.
   bool Take(std::string_view text);
 
-  // Each goes past what it expects, and throws when something else is there.
+  // Each consumes the token that it expects, and throws when the next token is another.
   void Expect(std::string_view text);
   void ExpectEnd();
   std::string Name(std::string_view what);  // a word or a quoted text
@@ -40,10 +40,10 @@ class Tokens {
   std::string Text(std::string_view what);  // a quoted text
   int64_t Integer(std::string_view what);
 
-  // Throws: what comes next is not what is expected.
+  // Throws: the next token is not the expected one.
   [[noreturn]] void FailExpecting(std::string_view what) const;
   [[noreturn]] void Fail(const std::string& message) const;
-  // A text of the file as messages show it: on one line, in quotes, its beginning if it is long.
+  // A text of the file for a message: quoted, on one line, and shortened if it is long.
   static std::string Shown(std::string_view text);
 
  private:

@@ -1,4 +1,4 @@
-// Digest: 64 bits that say whether bytes are the same: XXH3. They find damage, not deceit.
+// Digest: a 64-bit XXH3 digest of bytes. It detects damage, not manipulation.
 //
 //   if (kit::Digest(data, size) != expected) …
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace epiphyte::kit {
 
-// Of `size` bytes, and of `zeros` zeros behind them, for bytes that will be filled up.
+// Digest of `size` bytes followed by `zeros` zeros, for bytes that will be padded.
 uint64_t Digest(const void* data, uint64_t size, uint64_t zeros = 0);
 
 }  // namespace epiphyte::kit

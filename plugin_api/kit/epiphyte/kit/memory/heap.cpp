@@ -11,9 +11,10 @@ namespace epiphyte::kit {
 #if defined(__linux__)
 namespace {
 
-// Large pages for what is read from end to end: weights of many megabytes stream in noticeably faster.
+// Large pages are for data that is read sequentially: weights of many megabytes are then read noticeably faster.
 constexpr uint64_t kLargePage = uint64_t{2} << 20;
-// Below it pages of their own would waste too much; at it the heap begins to take them too, until it learns not to.
+// Smaller blocks would waste too much in pages of their own. From this size on, the heap uses separate pages too, until
+// it adapts its threshold.
 constexpr uint64_t kOwnPages = uint64_t{128} << 10;
 
 }  // namespace
@@ -25,7 +26,7 @@ void PreferLargePages([[maybe_unused]] void* memory, [[maybe_unused]] uint64_t b
   const auto address = reinterpret_cast<uintptr_t>(memory);
   const uintptr_t begin = (address + kLargePage - 1) & ~(kLargePage - 1), end = (address + bytes) & ~(kLargePage - 1);
   madvise(reinterpret_cast<void*>(begin), end - begin,
-          MADV_HUGEPAGE);  // a kernel without them refuses: nothing is lost
+          MADV_HUGEPAGE);  // a kernel without large pages refuses, which is harmless
 #endif
 }
 
@@ -43,7 +44,7 @@ std::shared_ptr<void> AllocateShared(uint64_t bytes) {
 
 std::shared_ptr<void> AllocateWeights(uint64_t bytes) {
 #if defined(__linux__)
-  // `slack`: so that they begin with a large page; what is never touched takes no memory.
+  // `slack` lets the block begin with a large page. Pages that are never touched take no memory.
   const uint64_t slack = bytes >= 2 * kLargePage ? kLargePage : 0;
   if (bytes >= kOwnPages && bytes <= SIZE_MAX - slack) {
     const auto room = static_cast<size_t>(bytes + slack);

@@ -1,10 +1,10 @@
-// Memory from the heap, aligned for the widest vectors and for DMA: 64 bytes.
+// Heap memory aligned to 64 bytes, for the widest vectors and for DMA.
 //
 //   const std::shared_ptr<void> weights = kit::AllocateWeights(bytes);
 //   const std::shared_ptr<void> arena = kit::AllocateShared(bytes);
 //   void* scratch = kit::AllocateHeap(bytes);   // until FreeHeap
 //
-// They throw std::bad_alloc. No bytes give memory as well, which may not be touched.
+// All throw std::bad_alloc. A request of 0 bytes returns memory too, which must not be accessed.
 #pragma once
 
 #include "epiphyte/kit/abi/cxx20.hpp"
@@ -24,16 +24,16 @@ inline void* AllocateHeap(uint64_t bytes) {
 }
 inline void FreeHeap(void* memory) { ::operator delete (memory, std::align_val_t{kHeapAlignment}); }
 
-// Memory that was not written to yet, where it is large, comes in large pages if the system has them, which is many
-// times faster than page by page.
+// Asks the system for large pages if `memory` is large. Call it before the memory is first written. Large pages are
+// many times faster to get than small ones.
 void PreferLargePages(void* memory, uint64_t bytes);
 
-// Memory that frees itself, for what stays. In large pages where it is large and the system has them.
+// Reference-counted memory for data that stays. Large blocks use large pages if the system has them.
 std::shared_ptr<void> AllocateShared(uint64_t bytes);
-// The same for weights, of which compiling frees as many as it keeps (folded, of another type, not packed yet): where
-// they are not small in pages of their own, zeros at first, which the system has back at once. The heap would keep
-// them, beside what is packed from them. Not for what runs allocate: new pages cost more than memory that was used
-// before.
+// Reference-counted memory for weights. Blocks that are not small have pages of their own, initially zero, and freeing
+// returns them to the system at once. That matters because compiling frees as many weights as it keeps (folded,
+// converted, or not packed yet): the heap would keep them beside the packed weights. Do not use it for allocations of
+// runs: new pages cost more than reused memory.
 std::shared_ptr<void> AllocateWeights(uint64_t bytes);
 
 }  // namespace epiphyte::kit

@@ -11,10 +11,10 @@
 namespace epiphyte::kit {
 namespace {
 
-// Searching all placed intervals is quadratic; beyond this many the sweep below, which is n log n, decides.
+// Searching all placed intervals takes quadratic time. For more intervals than this, PlaceSweep takes n log n.
 constexpr size_t kExactLimit = 4096;
 
-// No sum of two offsets or sizes overflows below this.
+// Sums of two offsets or sizes below this limit do not overflow.
 constexpr uint64_t kMost = uint64_t{1} << 56;
 
 [[noreturn]] void FailTotal() { FailArgument("more than 2^56 bytes found, sizes that memory can hold expected"); }
@@ -28,14 +28,14 @@ uint64_t PlaceBestFit(std::span<MemoryInterval> intervals, uint64_t alignment) {
   std::iota(order.begin(), order.end(), 0u);
   std::stable_sort(order.begin(), order.end(),
                    [&](uint32_t a, uint32_t b) { return intervals[a].bytes > intervals[b].bytes; });
-  std::vector<uint32_t> placed;  // by offset
+  std::vector<uint32_t> placed;  // sorted by offset
   uint64_t total = 0;
   for (uint32_t index : order) {
     MemoryInterval& interval = intervals[index];
     const uint64_t need = Rounded(interval.bytes, alignment);
     uint64_t best = UINT64_MAX;
     uint64_t best_gap = UINT64_MAX;
-    uint64_t end = 0;  // of the space taken so far
+    uint64_t end = 0;  // end of the space taken so far
     for (uint32_t other_index : placed) {
       const MemoryInterval& other = intervals[other_index];
       if (other.last < interval.first || other.first > interval.last) continue;
@@ -58,13 +58,13 @@ uint64_t PlaceBestFit(std::span<MemoryInterval> intervals, uint64_t alignment) {
   return total;
 }
 
-// In order of time, from a list of free blocks by size.
+// Places intervals in order of time, from a list of free blocks sorted by size.
 uint64_t PlaceSweep(std::span<MemoryInterval> intervals, uint64_t alignment) {
   std::vector<uint32_t> order(intervals.size());
   std::iota(order.begin(), order.end(), 0u);
   std::stable_sort(order.begin(), order.end(),
                    [&](uint32_t a, uint32_t b) { return intervals[a].first < intervals[b].first; });
-  std::multimap<int32_t, uint32_t> alive;  // by last step
+  std::multimap<int32_t, uint32_t> alive;  // key: last step
   std::multimap<uint64_t, uint64_t> free;  // size -> offset
   std::vector<uint64_t> block(intervals.size());
   uint64_t total = 0;

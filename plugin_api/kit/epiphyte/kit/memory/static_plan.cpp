@@ -22,7 +22,7 @@ class Planner {
     for (int32_t n = 0; n < end_; ++n)
       for (const int32_t value : graph.nodes[static_cast<size_t>(n)].inputs)
         if (value >= 0) last_use_[At(value)] = n;
-    // Outputs are there when the run has ended.
+    // Outputs must exist when the run has ended.
     for (const int32_t value : graph.outputs) {
       last_use_[At(value)] = end_;
       if (!options.place_outputs) outside_[At(value)] = true;
@@ -71,7 +71,7 @@ class Planner {
     storages_.push_back({place.bytes, first, std::max(first, last_use_[At(value)])});
   }
 
-  // False when the output gets memory of its own.
+  // Returns false when the output needs memory of its own.
   bool PlaceOverInput(int32_t n, size_t output) {
     const ir::Node& node = graph_.nodes[At(n)];
     const int32_t value = node.outputs[output];
@@ -100,15 +100,15 @@ class Planner {
     return false;
   }
 
-  // Another output of the node is written over what lies there.
+  // True when another output of the node overwrites this storage.
   bool IsOverwritten(const ir::Node& node, int32_t storage) const {
     return std::any_of(node.outputs.begin(), node.outputs.end(), [&](int32_t value) {
       return value >= 0 && storage_of_[At(value)] == storage &&
              plan_.values[At(value)].origin == StaticPlan::Origin::kInPlace;
     });
   }
-  // Nobody needs what lies there after node `n`, and the node itself reads it as input `i` alone. No output of the node
-  // lies there yet.
+  // True when the storage is not needed after node `n`, the node itself reads it only as input `i`, and no output of
+  // the node is in it yet.
   bool IsFree(int32_t n, size_t i, int32_t storage) const {
     if (storages_[At(storage)].last > n) return false;
     const ir::Node& node = graph_.nodes[At(n)];
@@ -123,8 +123,8 @@ class Planner {
   const int32_t end_;
   std::vector<int32_t> last_use_;
   std::vector<bool> outside_;
-  std::vector<int32_t> storage_of_;       // by value; -1: none
-  std::vector<MemoryInterval> storages_;  // one place in the arena each
+  std::vector<int32_t> storage_of_;       // for each value; -1: none
+  std::vector<MemoryInterval> storages_;  // one block in the arena each
   StaticPlan plan_;
 };
 

@@ -1,5 +1,5 @@
-// Where the values of a graph live, for devices that are given their memory before the first run: one arena, in which
-// values that are never needed at the same time share places.
+// StaticPlan: memory plan of a graph for devices that get their memory before the first run. All values live in one
+// arena, and values that are never alive at the same time share memory.
 //
 //   kit::StaticPlanOptions options;
 //   options.alignment = 256;
@@ -9,8 +9,8 @@
 //   Allocate(plan.arena_bytes);
 //   for (int32_t value = 0; …) Bind(value, plan.values[value].offset);
 //
-// Time is the order of the nodes. All shapes must be known; where they aren't, a runtime learns its plan from a run and
-// places what it saw with PlaceIntervals.
+// Steps are nodes in order. All shapes must be known. Otherwise a runtime records the sizes of a run and places them
+// with PlaceIntervals.
 #pragma once
 
 #include <cstddef>
@@ -23,27 +23,27 @@
 namespace epiphyte::kit {
 
 struct StaticPlanOptions {
-  uint64_t alignment = 64;  // of offsets; a power of two
-  // Bytes of a value. Empty: its elements, row-major. For devices with layouts of their own. A value that takes more in
-  // one layout than in another says its most.
+  uint64_t alignment = 64;  // alignment of offsets; a power of two
+  // Size of a value in bytes, for devices with layouts of their own. If the size depends on the layout, return the
+  // largest. Empty: the elements, row-major.
   std::function<uint64_t(const ir::Graph& graph, int32_t value)> bytes;
-  // Whether a node may write an output over an input: it reads each element of that before it writes there. Asked only
-  // where nobody needs the input afterwards. Empty: never.
+  // Returns whether a node may compute an output in-place of an input: it must read each element of the input before it
+  // writes there. Called only when the input is not needed afterwards. Empty: never.
   std::function<bool(const ir::Node& node, size_t input, size_t output)> in_place;
-  // Whether an output is an input's bytes under other dimensions, so that the node has nothing to do when both lie in
-  // one place. Empty: never.
+  // Returns whether an output has the bytes of an input under other dimensions. The node then does nothing, because
+  // both share one place. Empty: never.
   std::function<bool(const ir::Node& node, size_t input, size_t output)> alias;
-  // Whether the graph's inputs and outputs live in the arena, for the whole run, or in memory of the host's. Constants
-  // never do.
+  // Whether the graph's inputs and outputs live in the arena for the whole run. Otherwise they are in memory of the
+  // host. Constants are never in the arena.
   bool place_inputs = false;
   bool place_outputs = false;
 };
 
 struct StaticPlan {
   enum class Origin : uint8_t {
-    kNone,     // not in the arena: a constant, memory of the host's, or nothing makes it
+    kNone,     // not in the arena: a constant, memory of the host, or a value without a producer
     kFresh,    // memory of its own
-    kInPlace,  // in the memory of value `source`, which nobody needs any more
+    kInPlace,  // in-place: the memory of value `source`, which is not needed any more
     kAlias,    // the memory of value `source`
   };
   struct Place {
@@ -52,12 +52,12 @@ struct StaticPlan {
     uint64_t offset = 0;
     uint64_t bytes = 0;
   };
-  std::vector<Place> values;  // by value of the graph
+  std::vector<Place> values;  // one for each value of the graph
   uint64_t arena_bytes = 0;
 };
 
-// The graph is one that ir::Check lets through. A node that reads values through a subgraph must list them among its
-// inputs. Throws Error(EP_STATUS_INVALID_ARGUMENT) for a value in the arena that has no size before the run.
+// `graph` must have passed ir::Check. A node that reads values in a subgraph must list them among its inputs. Throws
+// Error(EP_STATUS_INVALID_ARGUMENT) for a value in the arena with a size that is not known before the run.
 StaticPlan PlanMemory(const ir::Graph& graph, const StaticPlanOptions& options = {});
 
 }  // namespace epiphyte::kit

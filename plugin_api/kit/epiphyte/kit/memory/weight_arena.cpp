@@ -14,10 +14,10 @@ namespace epiphyte::kit {
 namespace {
 
 #if defined(__linux__)
-// Address space; memory is taken as it is written, a large page at a time.
+// Size of a chunk of address space. Memory is taken one large page at a time, as it is written.
 constexpr uint64_t kChunk = uint64_t{64} << 20;
 
-// Whole pages within are the system's again.
+// Returns the whole pages within the block to the system.
 void GiveBack(void* memory, uint64_t bytes) {
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto address = reinterpret_cast<uintptr_t>(memory);
@@ -30,9 +30,9 @@ constexpr uint64_t kChunk = 0;
 void GiveBack(void*, uint64_t) {}
 #endif
 
-// What doesn't share a chunk: it has large pages of its own.
+// Blocks of this size and more do not share a chunk, because they get large pages of their own.
 constexpr uint64_t kOwnPages = kChunk / 4;
-// A model that has less is not worth the rest of a large page.
+// Models with fewer bytes of weights do not justify a partly used large page.
 constexpr uint64_t kWorthChunks = uint64_t{2} << 20;
 
 }  // namespace
@@ -45,7 +45,7 @@ std::shared_ptr<void> WeightArena::Allocate(uint64_t bytes) {
     try {
       chunk_ = AllocateWeights(kChunk);
     } catch (const std::bad_alloc&) {
-      // Where a process may have only so much address space, what is wanted may still be had.
+      // With a limited address space, an allocation of the requested size may still succeed.
       return AllocateWeights(bytes);
     }
     used_ = 0;

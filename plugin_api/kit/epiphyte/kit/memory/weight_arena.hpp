@@ -1,9 +1,9 @@
-// WeightArena: weights side by side in large pages. A product with one row reads each of its weights once, and where they
-// lie in small pages the CPU spends a third of that time on finding those: most weights of a network are smaller than
-// what a large page of its own would be worth.
+// WeightArena: puts weights next to each other in large pages. A GEMM with one row reads each weight once. In small
+// pages the CPU spends a third of that time on page-table walks. Most weights of a network are smaller than a large
+// page, so they share pages.
 //
-//   kit::WeightArena arena;                                       // of a plan
-//   const std::shared_ptr<void> packed = arena.Allocate(bytes);   // until the last owner lets go
+//   kit::WeightArena arena;                                       // one for each plan
+//   const std::shared_ptr<void> packed = arena.Allocate(bytes);   // lives until its last owner releases it
 #pragma once
 
 #include "epiphyte/kit/abi/cxx20.hpp"
@@ -13,16 +13,16 @@
 
 namespace epiphyte::kit {
 
-// Only for weights that stay: what is freed goes back to the system, but its place is not used again.
+// Use it only for weights that stay. Freed memory goes back to the system, but the arena does not reuse its place.
 class WeightArena {
  public:
-  // As AllocateWeights; it may outlive the arena.
+  // Memory as from AllocateWeights. It may outlive the arena.
   std::shared_ptr<void> Allocate(uint64_t bytes);
 
  private:
   uint64_t total_ = 0;
   std::shared_ptr<void> chunk_;
-  uint64_t used_ = 0;  // of the chunk
+  uint64_t used_ = 0;  // bytes used in the chunk
 };
 
 }  // namespace epiphyte::kit

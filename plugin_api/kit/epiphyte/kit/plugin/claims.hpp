@@ -23,27 +23,28 @@
 
 namespace epiphyte::kit {
 
-// Of one GetCapability.
+// The claims of one GetCapability.
 class Claims {
  public:
   Claims(const EpHostInfo& host, EpCapabilitySink* sink) : host_(host), sink_(sink) {}
   Claims(const Claims&) = delete;
   Claims& operator=(const Claims&) = delete;
 
-  // By itself. `name`: for the placement report; such nodes are claimed one by one.
+  // Claims single nodes, which the host may group. A node with a `name` gets a claim of its own; the name is for the
+  // placement report.
   void Support(const EpNode* node) { supported_.push_back(node); }
   void Support(const NodeView& node) { Support(node.handle()); }
   void Support(const NodeView& node, const std::string& name, uint64_t memory_bytes = 0);
-  // A group. `memory_bytes`: an estimate of what it takes on the device, for the report.
+  // Claims a group of nodes. `memory_bytes` is an estimate of the device memory that the group takes, for the report.
   void Together(std::span<const EpNode* const> nodes, const std::string& name = {}, uint64_t memory_bytes = 0);
   void Exactly(std::span<const EpNode* const> nodes, const std::string& name = {}, uint64_t memory_bytes = 0);
   // `reason` is shown in the placement report.
   void Decline(const EpNode* node, const std::string& reason);
   void Decline(const NodeView& node, const std::string& reason) { Decline(node.handle(), reason); }
-  // No partition of nodes that no value connects.
+  // Forbids partitions of nodes that no value connects.
   void KeepConnected();
 
-  // Tells the host what waits to be told. The trampolines do it at the end.
+  // Passes the collected claims to the host. The trampolines call it at the end.
   void Flush();
 
  private:

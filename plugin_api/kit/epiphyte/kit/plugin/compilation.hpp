@@ -1,13 +1,13 @@
 // Compilation: the partitions that one Compile turns into kernels.
 //
-// Most providers compile partitions one by one and override Provider::Compile. One that must see all of them, to lay
-// out a memory that they share, say, overrides CompileAll:
+// Most providers compile partitions one by one and override Provider::Compile. A provider that must see all partitions
+// at once, for example to lay out memory that they share, overrides CompileAll:
 //
 //   void CompileAll(kit::Compilation& all) override {
 //     const Layout layout = PlanMemory(all.partitions());
 //     for (size_t i = 0; i < all.partitions().size(); ++i) {
 //       if (!layout.fits[i]) {
-//         all.Decline(i, "needs 9 MiB of the chip's 8");   // the host gives its nodes to somebody else
+//         all.Decline(i, "needs 9 MiB of the chip's 8");   // the host gives its nodes to another provider
 //         continue;
 //       }
 //       all.SetKernel(i, Build(all.partitions()[i], layout));
@@ -28,15 +28,16 @@
 
 namespace epiphyte::kit {
 
-// One graph to turn into one kernel. Valid until Compile returns, the name as long as the provider.
+// One graph to compile into one kernel. Valid until Compile returns; the name lives as long as the provider.
 struct Partition {
   std::string_view name;
   GraphView graph;
-  Task task;           // of this partition alone: its reports count for its share of the whole
-  uint32_t index = 0;  // counted through all partitions of the provider; ContextSink::partitions() has it too
+  Task task;           // of this partition alone: its progress counts for its share of the whole
+  uint32_t index = 0;  // index among all partitions of the provider; the same as in ContextSink::partitions()
 };
 
-// Throw it in Compile: the host gives the partition to somebody else, and the session goes on.
+// Throw it in Compile to decline a partition. The host gives the partition to another provider, and the session goes
+// on.
 class Declined : public Error {
  public:
   explicit Declined(std::string reason) : Error(EP_STATUS_NOT_IMPLEMENTED, std::move(reason)) {}
@@ -50,10 +51,10 @@ class Compilation {
   Compilation& operator=(const Compilation&) = delete;
 
   std::span<const Partition> partitions() const { return partitions_; }
-  // Each partition gets a kernel, or is declined, once.
+  // Give each partition a kernel, or decline it, exactly once.
   void SetKernel(size_t i, std::unique_ptr<Kernel> kernel);
   void Decline(size_t i, const std::string& reason);
-  const Task& task() const { return task_; }  // of the whole
+  const Task& task() const { return task_; }  // covers all partitions together
 
  private:
   friend class Trampolines;

@@ -1,7 +1,7 @@
-// Contexts: what a provider saves of what it compiled, and how it gets that back.
+// Contexts: the compiled form that a provider saves, and how it gets that back.
 //
-// The short way is Provider::SaveContext and LoadContext: one payload for all partitions. Whoever wants several
-// payloads, sources, attributes, notes or compatibility information, overrides SaveContexts and LoadContexts:
+// The short way is Provider::SaveContext and LoadContext: one payload for all partitions. Override SaveContexts and
+// LoadContexts for several payloads, sources, attributes, notes or compatibility information:
 //
 //   void SaveContexts(kit::ContextSink& sink) override {
 //     kit::ContextWriter payload = sink.BeginPayload();
@@ -44,12 +44,12 @@
 
 namespace epiphyte::kit {
 
-// A payload while it is written: bytes front to back. Good until SaveContexts returns.
+// A payload that is being written, front to back. Valid until SaveContexts returns.
 class ContextWriter {
  public:
   ContextWriter(const EpHostInfo& host, EpContextWriter* writer) : host_(&host), writer_(writer) {}
   void Write(const void* data, uint64_t size) { ThrowIfFailed(*host_, host_->context->Write(writer_, data, size)); }
-  // Once, before the first node that refers to it.
+  // Call it once, before the first node that refers to the payload.
   void End() { ThrowIfFailed(*host_, host_->context->EndPayload(writer_)); }
   EpContextWriter* handle() const { return writer_; }
 
@@ -60,43 +60,45 @@ class ContextWriter {
 
 struct SavedPartition {
   uint32_t index = 0;     // Partition::index
-  std::string_view name;  // by which LoadContexts will ask for the graph
+  std::string_view name;  // LoadContexts asks for the graph by this name
 };
 
 // One EPContext node, as a provider describes it.
 struct ContextNode {
   uint32_t partition = 0;  // SavedPartition::index
-  // The nodes of one payload name the same; the first of them carries it. Null: an earlier session of a share group,
-  // whose last session writes the payload (ContextSink::defers_payload).
+  // Nodes of one payload name the same writer; the first of them carries the payload. Null: the session belongs to a
+  // share group, and the last session of the group writes the payload (ContextSink::defers_payload).
   const ContextWriter* payload = nullptr;
-  std::string source = {};  // "": the plugin's first
+  std::string source = {};  // "": the plugin's first source
   std::string sdk_version = {};
   std::string hardware = {};
   std::string notes = {};
-  // Further ones of the node: letters, digits, '_', '.' and '-', none that EPContext has or that begins with "ep_".
+  // Further attributes of the node. Keys consist of letters, digits, '_', '.' and '-'. Attributes that EPContext has,
+  // and names that begin with "ep_", are not allowed.
   std::vector<std::pair<std::string, std::string>> attributes = {};
-  int64_t max_size = 0;  // of a buffer that the payload needs when it is loaded; 0: left out
+  int64_t max_size = 0;  // size of a buffer that loading the payload needs; 0: not written
 };
 
-// Where a provider's contexts go: one GetEpContextNodes.
+// Receives a provider's contexts during one GetEpContextNodes.
 class ContextSink {
  public:
   ContextSink(const EpHostInfo& host, EpContextSink* sink, EpTask* task, const ShareMembership& share);
   ContextSink(const ContextSink&) = delete;
   ContextSink& operator=(const ContextSink&) = delete;
 
-  // What was compiled in this session and not declined: each gets a node.
+  // Partitions that were compiled in this session and not declined. Each gets a node.
   std::span<const SavedPartition> partitions() const { return partitions_; }
-  // Payloads go into the model: keep them below 2 GiB.
+  // True when payloads are embedded in the model: keep them below 2 GiB.
   bool embeds() const { return info_.embed != 0; }
   std::string_view node_name_prefix() const { return info_.node_name_prefix; }
-  // A later session of the share group writes the payload: keep in the workspace what it needs, and begin none.
+  // True when a later session of the share group writes the payload. Then begin no payload, and keep the data for it in
+  // the workspace.
   bool defers_payload() const { return defers_payload_; }
 
   ContextWriter BeginPayload();
-  // Throws for a node without an SDK version: nobody could say later whether the context fits.
+  // Throws for a node without an SDK version: without it, a later session can't tell whether the context fits.
   void AddNode(const ContextNode& node);
-  // Given back to Plugin::CheckContext. The last call counts.
+  // Information that Plugin::CheckContext gets back later. The last call counts.
   void SetCompatibilityInfo(const std::string& info);
   const Task& task() const { return task_; }
 
@@ -121,9 +123,9 @@ class ContextNodeView {
   std::string_view onnx_model_filename() const { return info_->onnx_model_filename; }
   bool is_main() const { return info_->main_context != 0; }
   int64_t max_size() const { return info_->max_size; }
-  // One of the further attributes, ContextNode::attributes.
+  // One of the node's further attributes (ContextNode::attributes).
   std::optional<std::string_view> Attribute(std::string_view key) const;
-  // Its inputs and outputs.
+  // The EPContext node with its inputs and outputs.
   NodeView node() const { return NodeView(*host_, info_->node); }
   const EpContextNodeInfo& info() const { return *info_; }
 
@@ -132,7 +134,8 @@ class ContextNodeView {
   const EpContextNodeInfo* info_;
 };
 
-// The nodes of one LoadContext and their payloads, whose bytes are hostile, and stay until the provider is destroyed.
+// The nodes of one LoadContext and their payloads. Treat the payload bytes as hostile. They stay valid until the
+// provider is destroyed.
 class ContextLoading {
  public:
   ContextLoading(const EpHostInfo& host, const EpContextNodeInfo* const* nodes, uint64_t node_count,
@@ -143,10 +146,10 @@ class ContextLoading {
   size_t size() const { return nodes_.size(); }
   const ContextNodeView& node(size_t i) const { return nodes_[i]; }
   std::span<const std::span<const std::byte>> payloads() const { return payloads_; }
-  // Numbers of the payloads in which the node's graph can be: one, but for a node that doesn't say which of several is
-  // its own. Throws INVALID_GRAPH when there is none.
+  // Indices of the payloads that can hold the node's graph. There is one, except for a node that does not name its
+  // payload when there are several. Throws INVALID_GRAPH when there is none.
   std::span<const uint32_t> PayloadsOf(size_t i) const;
-  // What `load` gives for the first of these payloads for which it doesn't throw INVALID_GRAPH.
+  // Calls `load` on each of these payloads until it does not throw INVALID_GRAPH, and returns the result.
   template <typename Load>
   auto FirstThatHas(size_t i, Load&& load) const -> decltype(load(std::span<const std::byte>())) {
     const std::span<const uint32_t> places = PayloadsOf(i);
@@ -170,11 +173,11 @@ class ContextLoading {
   Task task_;
   std::vector<ContextNodeView> nodes_;
   std::vector<std::span<const std::byte>> payloads_;
-  std::vector<uint32_t> numbers_;  // 0, 1, 2, … below the number of payloads
+  std::vector<uint32_t> numbers_;  // 0, 1, 2, … up to the number of payloads, exclusive
   EpKernel** kernels_;
 };
 
-// What there is to know of a context before it is loaded, and where it is to run; for Plugin::CheckContext.
+// The facts about a context before it is loaded, and the devices that it is to run on; for Plugin::CheckContext.
 class ContextHeader {
  public:
   explicit ContextHeader(const EpContextHeader& header) : header_(header) {}
@@ -185,9 +188,9 @@ class ContextHeader {
   }
   std::optional<std::string_view> Attribute(std::string_view key) const;
   std::optional<std::string_view> Option(std::string_view key) const;
-  // The devices of the session that asks; without one there are none: the verdict is for the best of them.
+  // Devices of the session that asks. Empty without a session: then the verdict is for the plugin's best device.
   std::span<const uint32_t> devices() const { return {header_.devices, header_.device_count}; }
-  // False: there are the attributes alone.
+  // False: only the attributes are known.
   bool has_payload() const { return header_.blob != nullptr; }
   std::span<const std::byte> payload() const {
     return {static_cast<const std::byte*>(header_.blob), static_cast<size_t>(has_payload() ? header_.blob_size : 0)};

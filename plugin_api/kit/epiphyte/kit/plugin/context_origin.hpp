@@ -1,4 +1,4 @@
-// ContextOrigin: what an EPContext node says about what made it, and whether that fits here.
+// ContextOrigin: what an EPContext node says about its SDK, hardware and source, and whether they fit here.
 //
 //   void CheckContext(const kit::ContextOrigin& origin) const override {
 //     if (Major(origin.sdk_version) != Major(SdkVersion())) throw kit::Error(EP_STATUS_INVALID_GRAPH, "…");
@@ -14,7 +14,7 @@
 
 namespace epiphyte::kit {
 
-// Nothing is null; what was not written is empty.
+// No pointer is null; a missing attribute is an empty string.
 struct ContextOrigin {
   std::string_view source;
   std::string_view sdk_version;
@@ -28,10 +28,10 @@ struct ContextOrigin {
   }
 };
 
-// Why a context can't be used by this SDK version, and what to do; "" when it can, or when one of the two says nothing:
-// a node's attributes are optional.
+// Says why this SDK version can't use the context, and what to do. "" when it can, or when one of the two gives no
+// version: the attributes of a node are optional.
 std::string SdkMismatch(const ContextOrigin& origin, std::string_view expected);
-// The same for the device that a session uses.
+// Says the same about the architecture of the device that a session uses.
 std::string HardwareMismatch(const ContextOrigin& origin, std::string_view expected);
 
 }  // namespace epiphyte::kit

@@ -1,4 +1,4 @@
-// Devices: what a plugin says of those that it can use, and what its kernels ask when their values are on one.
+// MakeDevice: describes a device of a plugin in one line.
 //
 //   constexpr EpDeviceInfo kDevices[] = {
 //       kit::MakeDevice(EP_DEVICE_NPU, "Acme X1", "Acme", "2.3", "x1"),
@@ -11,7 +11,7 @@
 
 namespace epiphyte::kit {
 
-// A device of which nothing further is known. The strings live as long as the plugin.
+// A device with these properties; the others stay empty. The strings live as long as the plugin.
 constexpr EpDeviceInfo MakeDevice(EpDeviceKind kind, const char* name, const char* vendor, const char* driver_version,
                                   const char* architecture) {
   EpDeviceInfo device = {};

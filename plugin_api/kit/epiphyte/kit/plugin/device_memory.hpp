@@ -1,6 +1,6 @@
-// Device memory: buffers and streams of a plugin whose devices have memory of their own, as classes to derive from. The
-// kit makes the table of draft/ep_device.h of them, which says what each function is to do; what they throw is the
-// status that the host gets.
+// Device memory: base classes for buffers and streams of a plugin with device memory of its own. The kit makes the
+// function table of draft/ep_device.h from them; that header specifies each function. An exception becomes the status
+// that the host gets.
 //
 //   class MyBuffer : public kit::DeviceBuffer { … };
 //   class MyStream : public kit::DeviceStream {
@@ -8,8 +8,10 @@
 //     …
 //   };
 //   class MyMemories : public kit::DeviceMemories {
-//     std::unique_ptr<kit::DeviceStream> CreateStream(uint32_t device) override { return std::make_unique<MyStream>(…);
-//     } …
+//     std::unique_ptr<kit::DeviceStream> CreateStream(uint32_t device) override {
+//       return std::make_unique<MyStream>(…);
+//     }
+//     …
 //   };
 //   class MyPlugin : public kit::Plugin {
 //     kit::DeviceMemories* Memories() override { return &memories_; }
@@ -31,13 +33,14 @@
 
 namespace epiphyte::kit {
 
-// Its destructor is EpDeviceApi::Free.
+// A buffer in device memory. The destructor implements EpDeviceApi::Free.
 class DeviceBuffer {
  public:
   virtual ~DeviceBuffer() = default;
 };
 
-// Its destructor is EpDeviceApi::DestroyStream. Functions are called by one thread at a time, but for Synchronize.
+// A stream of a device. The destructor implements EpDeviceApi::DestroyStream. One thread at a time calls the functions,
+// except Synchronize.
 class DeviceStream {
  public:
   virtual ~DeviceStream() = default;
@@ -45,21 +48,22 @@ class DeviceStream {
   virtual void Copy(std::span<const EpCopy> copies) = 0;
   virtual uint64_t Signal() = 0;
   virtual void Wait(DeviceStream& other, uint64_t point) = 0;
-  // Throws TIMEOUT. [any thread, on several at once] OnReached of the table is made of it.
+  // Throws TIMEOUT. [any thread, several at once] The kit implements EpDeviceApi::OnReached with it.
   virtual void Synchronize(uint64_t point, uint64_t timeout_ns) = 0;
 };
 
-// [any thread]
+// The memories of a plugin's devices. [any thread]
 class DeviceMemories {
  public:
   virtual ~DeviceMemories() = default;
 
-  // They live as long as the plugin.
+  // The infos live as long as the plugin.
   virtual std::span<const EpMemoryInfo> Memories(uint32_t device) = 0;
-  // Its struct_size is set by the kit.
+  // The kit sets struct_size of the result.
   virtual EpMemoryUse MemoryUse(uint32_t device, uint32_t memory) = 0;
   virtual std::unique_ptr<DeviceBuffer> Allocate(uint32_t device, uint32_t memory, uint64_t size) = 0;
-  // As a default, for memories without import types, export types, or MAPPABLE: they throw.
+  // The defaults of Import, Export and Map throw. Override them for memories with import types, export types, or
+  // MAPPABLE.
   virtual std::unique_ptr<DeviceBuffer> Import(uint32_t device, uint32_t memory, const EpExternalMemory& external);
   virtual EpExternalMemory Export(DeviceBuffer& buffer, EpHandleType type);
   virtual void* Map(DeviceBuffer& buffer);
@@ -67,8 +71,8 @@ class DeviceMemories {
   virtual std::unique_ptr<DeviceStream> CreateStream(uint32_t device) = 0;
 };
 
-// What the host's handles are. A plugin's own buffers become one for EpDeviceRunApi::AdoptOutput by ToHandle, which
-// takes over once that has succeeded.
+// Conversions between the host's handles and the plugin's objects. To pass a plugin's own buffer to
+// EpDeviceRunApi::AdoptOutput, use ToHandle; the host owns the buffer once AdoptOutput has succeeded.
 inline EpBuffer* ToHandle(DeviceBuffer* buffer) { return reinterpret_cast<EpBuffer*>(buffer); }
 DeviceStream& FromHandle(EpStream* stream);
 inline DeviceBuffer& FromHandle(EpBuffer* buffer) { return *reinterpret_cast<DeviceBuffer*>(buffer); }
@@ -81,7 +85,7 @@ Stream& StreamOf(EpStream* stream) {
   return static_cast<Stream&>(FromHandle(stream));
 }
 
-// Of a plugin whose Memories() gives some.
+// The function table of a plugin that overrides Memories().
 const EpDeviceApi& DeviceTable();
 
 }  // namespace epiphyte::kit

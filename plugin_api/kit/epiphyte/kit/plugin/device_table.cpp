@@ -1,4 +1,4 @@
-// EpDeviceApi, as functions of the plugin's classes.
+// EpDeviceApi, implemented with the plugin's classes.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -15,7 +15,8 @@ struct StreamHandle {
   const EpHostInfo* host;
   std::unique_ptr<DeviceStream> stream;
   std::mutex mutex;
-  // After the stream, before which it goes: its threads wait for it. Made when somebody listens.
+  // Declared after the stream so that it is destroyed first: its threads wait for the stream. Made for the first
+  // listener.
   std::optional<PointListeners> listeners;
 };
 
@@ -27,7 +28,7 @@ DeviceMemories& MemoriesOf(EpPlugin* plugin) { return *PluginOf(plugin).Memories
                                               std::to_string(expected) + " expected");
 }
 
-// Fills a struct of the caller's, which has room for all of it.
+// Fills a struct of the caller, which must have room for all of it.
 template <typename Info>
 void Give(Info from, const char* name, Info* to) {
   if (to->struct_size < sizeof(Info)) RefuseRoom(name, to->struct_size, sizeof(Info));
@@ -67,7 +68,7 @@ EpStatus* EP_CALL Import(EpPlugin* plugin, uint32_t device, uint32_t memory, con
 }
 EpStatus* EP_CALL Export(EpPlugin* plugin, EpBuffer* buffer, EpHandleType type, EpExternalMemory* external) {
   return GuardCall(HostOf(plugin), [&] {
-    // Before there is a descriptor that nobody would close.
+    // Checked before Export: a refusal afterwards would leave a descriptor open.
     if (external->struct_size < sizeof(EpExternalMemory))
       RefuseRoom("EpExternalMemory", external->struct_size, sizeof(EpExternalMemory));
     Give(MemoriesOf(plugin).Export(FromHandle(buffer), type), "EpExternalMemory", external);
@@ -85,7 +86,7 @@ void EP_CALL Trim(EpPlugin* plugin, uint32_t device) {
   try {
     MemoriesOf(plugin).Trim(device);
   } catch (...) {
-    // What isn't given back now is kept.
+    // The plugin keeps memory that it can't release now.
   }
 }
 
@@ -120,7 +121,7 @@ EpStatus* EP_CALL OnReached(EpStream* stream, uint64_t point, EpPointListener li
     const std::lock_guard lock(mine.mutex);
     if (!mine.listeners)
       mine.listeners.emplace([&mine](uint64_t reached) {
-        const ProcessEnd::Call call;  // of a thread of the plugin's, which exit() waits for as well
+        const ProcessEnd::Call call;  // a call on a thread of the plugin; exit() waits for it as well
         ProcessEnd::ThrowIfBegun();
         mine.stream->Synchronize(reached, UINT64_MAX);
       });

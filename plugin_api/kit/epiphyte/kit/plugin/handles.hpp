@@ -1,5 +1,5 @@
-// Handles: what the host's handles to this plugin's things are. Each knows the host that it belongs to, so that one
-// library serves several. For the kit's own use.
+// Handles: the objects behind the handles to plugins, providers, kernels and states that the kit gives to the host.
+// Each except a state knows its host, so that one library serves several hosts. For the kit's own use.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ struct PluginHandle {
   const EpHostInfo* host;
   std::unique_ptr<Plugin> plugin;
   OperatorTable operators;
-  std::unique_ptr<OptionTable> options;  // null: not declared
+  std::unique_ptr<OptionTable> options;  // null: the plugin declares no options
 };
 struct ProviderHandle {
   const EpHostInfo* host;

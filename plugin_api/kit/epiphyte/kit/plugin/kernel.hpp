@@ -5,7 +5,7 @@
 //     void Execute(const kit::Run& run) override { … }        // from many threads at once
 //   };
 //
-//   // With memory of its own for each Execute, which the host keeps and hands out again:
+//   // Memory for each Execute, which the host pools and reuses:
 //   struct Scratch {
 //     std::vector<float> rows;
 //   };
@@ -22,7 +22,7 @@
 
 namespace epiphyte::kit {
 
-// What one Execute at a time uses; see StatefulKernel.
+// State that one Execute uses at a time; see StatefulKernel.
 class KernelState {
  public:
   virtual ~KernelState() = default;
@@ -35,31 +35,31 @@ class Kernel {
   // Sets every output. Called from many threads at once.
   virtual void Execute(const Run& run) = 0;
 
-  // Where its values can be, whether it is ASYNC or exclusive; see EpKernelInfo. Asked once; the arrays live as long as
-  // the kernel. As a default, values are in host memory, and all is done when Execute returns.
+  // Fills in where the kernel's values can be, and whether it is ASYNC or exclusive; see EpKernelInfo. Called once. The
+  // arrays live as long as the kernel. Default: values are in host memory, and all work is done when Execute returns.
   virtual void Describe(EpKernelInfo* info) const { (void)info; }
-  // True: no other Execute of this provider runs at the same time, on this kernel or another. For a device with one
-  // queue. Asked once.
+  // True: no other Execute of this provider, on any kernel, runs at the same time. For a device with one queue. Called
+  // once.
   virtual bool IsExclusive() const { return false; }
 
-  // Of kernels with states: see StatefulKernel. Null: it has none.
+  // Makes a state for kernels that use one (see StatefulKernel). Null: the kernel has none.
   virtual std::unique_ptr<KernelState> CreateState() const { return nullptr; }
-  // `state`: what CreateState made, null when it made none.
+  // `state` is a result of CreateState; null when that returned null.
   virtual void ExecuteWithState(const Run& run, KernelState* state) {
     (void)state;
     Execute(run);
   }
 };
 
-// A kernel each Execute of which uses a State that no other uses at the same time.
+// A kernel with a State for each Execute. No two concurrent Executes use the same State.
 template <typename State>
 class StatefulKernel : public Kernel {
  public:
   virtual void Execute(const Run& run, State& state) = 0;
-  // As a default, default-constructed.
+  // Default: a value-initialized State.
   virtual std::unique_ptr<State> MakeState() const { return std::make_unique<State>(); }
 
-  // For a caller that has no state at hand.
+  // Makes a State for this call, for a caller that has none.
   void Execute(const Run& run) final {
     const std::unique_ptr<State> state = MakeState();
     Execute(run, *state);

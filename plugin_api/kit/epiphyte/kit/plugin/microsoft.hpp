@@ -1,5 +1,6 @@
-// Operators of com.microsoft that providers compute as they are, and that no function of ONNX's operators stands for,
-// as a plugin describes them (schema.hpp). Their signatures are the kit's (signature/signature.hpp).
+// MicrosoftOperators: operators of com.microsoft that the host can't expand into operators of ONNX, so that providers
+// must compute them themselves. They are described as a plugin's operators (schema.hpp). The kit has their signatures
+// (signature/signature.hpp).
 //
 //   std::span<const kit::Operator> Operators() override { return kit::MicrosoftOperators(); }
 #pragma once

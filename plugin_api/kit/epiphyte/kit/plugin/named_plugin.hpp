@@ -1,5 +1,5 @@
-// EPIPHYTE_KIT_NAMED_PLUGIN: EpPluginQuery of a library that serves any number of manifests, each as a provider of its
-// own: for plugins whose work is done by a vendor's SDK that the manifest names.
+// EPIPHYTE_KIT_NAMED_PLUGIN: EpPluginQuery for a library that serves any number of manifests, each as a provider of its
+// own. It is for plugins that run a vendor's SDK, which the manifest names.
 //
 //   EPIPHYTE_KIT_NAMED_PLUGIN(MyPlugin, "my-ep", "My Company", "1.0.0", "MySource")
 //
@@ -7,19 +7,19 @@
 //   sources: [AcmeNPU]
 //   parameters: { source: AcmeNPU, sdk: libacme_sdk.so }
 //
-// The provider has the manifest's name, and the source that its parameter `source` names. Without them it has those
-// that the macro says.
+// The provider has the manifest's name, and the source that the manifest's parameter `source` names. The macro's name
+// and source are the defaults.
 #pragma once
 
 #include "epiphyte/kit/plugin/plugin.hpp"
 
 namespace epiphyte::kit::detail {
 
-// The descriptor for one manifest; lives as long as the process. Null when there is no memory for it.
+// The descriptor for one manifest. It lives as long as the process. Null when memory is exhausted.
 const EpPluginDescriptor* NamedDescriptor(const EpPluginEnvironment& environment, const PluginInfo& usual,
                                           bool makes_contexts,
                                           decltype(EpPluginDescriptor::Initialize) initialize) noexcept;
-// As Initialize, with what the descriptor of that manifest says.
+// Does what Initialize does, with the name and source of the manifest's descriptor.
 EpStatus* InitializeNamed(const EpHostInfo* host, const EpPluginEnvironment* environment, const PluginInfo& usual,
                           std::unique_ptr<Plugin> (*make)(const PluginConfig& config), EpPlugin** plugin) noexcept;
 

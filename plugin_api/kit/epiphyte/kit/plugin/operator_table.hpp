@@ -10,7 +10,7 @@
 
 namespace epiphyte::kit {
 
-// Lives as long as the plugin.
+// The table lives as long as the plugin.
 class OperatorTable {
  public:
   OperatorTable() = default;
@@ -30,7 +30,7 @@ class OperatorTable {
     }
   }
 
-  OperatorTable(OperatorTable&&) = default;  // the elements stay where they are
+  OperatorTable(OperatorTable&&) = default;  // the vectors' elements keep their addresses
   OperatorTable& operator=(OperatorTable&&) = default;
 
   bool empty() const { return infos_.empty(); }

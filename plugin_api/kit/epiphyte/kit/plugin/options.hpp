@@ -1,5 +1,5 @@
-// Options: declared once, as a table with type, default, range and help; then the host shows them, checks what users
-// give, and the provider reads them typed. See epiphyte/ep_options.h.
+// Options: declare each option once, with type, default, range and help. The host then lists the options and checks
+// what users give, and the provider reads typed values. See epiphyte/ep_options.h.
 //
 //   class MyProvider : public kit::Provider {
 //    public:
@@ -19,11 +19,11 @@
 //     …
 //   };
 //
-// What a session gives is checked before the provider is made, by the kit as well, so a table that is empty is a plugin
-// that takes no options: `static std::span<const kit::Option> Options() { return {}; }`.
+// The kit checks a session's options before the provider is made. A plugin that takes no options declares an empty
+// table: `static std::span<const kit::Option> Options() { return {}; }`.
 //
-// A default that doesn't fit is an error of the compiler, at the line of the option, as long as the table is constexpr;
-// otherwise, as a name that is there twice, it is an error when the plugin is loaded.
+// A default out of range is a compile error at the option's line if the table is constexpr. Otherwise, and for a
+// duplicate name, loading the plugin fails.
 #pragma once
 
 #include <cstdint>
@@ -94,11 +94,11 @@ class Option {
     }
     return false;
   }
-  // As texts, spelled as ep_options.h says; a bound is "" where there is none.
+  // The values as text, spelled as ep_options.h says. "" for a bound that does not exist.
   std::string DefaultText() const;
   std::string MinimumText() const;
   std::string MaximumText() const;
-  // Why a value doesn't fit, as the end of a sentence: "a whole number from 1 to 8 expected"; "" when it does.
+  // Says why a value does not fit, as the end of a sentence: "a whole number from 1 to 8 expected". "" when it fits.
   std::string WhyNot(std::string_view value) const;
 
  private:
@@ -123,31 +123,32 @@ class Option {
   double most_float_ = 0;
 };
 
-// The options that a session gives a provider, with the defaults of the others.
+// The options of one session, with defaults for those that the session does not give.
 class OptionValues {
  public:
-  // Throws INVALID_ARGUMENT for one that isn't declared, naming those that are, and for a value that doesn't fit.
-  // `declared` outlives it.
+  // Throws INVALID_ARGUMENT for an option that is not declared, listing the declared ones, and for a value that does
+  // not fit. `declared` must outlive this object.
   OptionValues(std::span<const Option> declared, const std::map<std::string, std::string>& given);
 
-  // Each throws FAIL for a name that isn't declared, or with another type: the plugin's own mistake.
+  // Each throws FAIL for a name that is not declared with that type: a mistake of the plugin.
   int64_t Int(std::string_view name) const;
   double Float(std::string_view name) const;
   bool Bool(std::string_view name) const;
-  // Of a STRING or CHOICE. Lives as long as this.
+  // The value of a STRING or CHOICE. It lives as long as this object.
   const std::string& Text(std::string_view name) const;
 
  private:
   const std::string& Find(std::string_view name, EpOptionType type, EpOptionType or_type) const;
 
   std::span<const Option> declared_;
-  std::vector<std::string> values_;  // by place in `declared_`
+  std::vector<std::string> values_;  // same order as `declared_`
 };
 
-// A plugin's options as the C ABI wants them: what stands behind EpOptionsApi::GetOptions. Keeps what it gives out.
+// A plugin's options in the form of the C ABI, for EpOptionsApi::GetOptions. The table owns the infos and texts that it
+// returns.
 class OptionTable {
  public:
-  // Throws FAIL for a name that is there twice.
+  // Throws FAIL for a duplicate name.
   explicit OptionTable(std::span<const Option> options);
   OptionTable(const OptionTable&) = delete;
   OptionTable& operator=(const OptionTable&) = delete;

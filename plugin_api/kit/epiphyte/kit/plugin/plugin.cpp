@@ -10,7 +10,7 @@ std::string_view Architecture(const EpDeviceInfo& device) {
   return device.architecture == nullptr ? std::string_view() : device.architecture;
 }
 
-// Those of the session that asks; all without one.
+// Devices of the session that asks; all devices without a session.
 std::vector<const EpDeviceInfo*> AskedDevices(std::span<const EpDeviceInfo> all, const ContextHeader& header) {
   std::vector<const EpDeviceInfo*> asked;
   for (const uint32_t device : header.devices()) {

@@ -1,5 +1,5 @@
-// Plugin: write two classes, get a plugin. The trampolines around them satisfy every rule of the C ABI: no exception
-// gets out, nulls are checked, ownership is clear.
+// Plugin: write two classes, get a plugin. The kit's trampolines around them satisfy the rules of the C ABI: no
+// exception leaves the plugin, nulls are checked, and ownership is clear.
 //
 //   class MyKernel : public epiphyte::kit::Kernel {
 //    public:
@@ -13,35 +13,36 @@
 //   };
 //   EPIPHYTE_KIT_PLUGIN(MyProvider, "my-ep", "My Company", "1.0.0", "MySource")
 //
-// To save contexts, override SaveContext and LoadContext as well, declare `static constexpr bool kMakesContexts =
-// true;`, and `static constexpr const char* kSdkVersion = "…";`. Each context carries the SDK version and the hardware
-// that it was made for, and one that doesn't fit is refused before LoadContext; with kSdkVersion that can be judged
-// without a provider too, as `epiphyte verify` does.
+// To save contexts, override SaveContext and LoadContext as well, and declare `static constexpr bool kMakesContexts =
+// true;` and `static constexpr const char* kSdkVersion = "…";`. Each context carries the SDK version and the hardware
+// that it was made for. A context that does not fit is refused before LoadContext. With kSdkVersion, contexts can be
+// judged without a provider too, as `epiphyte verify` does.
 //
-// A plugin with devices of its own declares `static std::span<const EpDeviceInfo> Devices();` in its provider class,
-// which live as long as the process; a session's option `device` chooses one or several. One that brings operators of
-// its own declares `static std::span<const kit::Operator> Operators();` (schema.hpp), one that takes options
-// `static std::span<const kit::Option> Options();` (options.hpp). One that has tables for other extensions declares
-// `static const void* Extension(std::string_view id);`, null for an id that it doesn't know. Devices with memory of
-// their own need a plugin class, as below, that overrides Memories() (device_memory.hpp).
+// Optional static members of the provider class declare more:
+//   - `static std::span<const EpDeviceInfo> Devices();`: devices of the plugin. They live as long as the process. The
+//     session option `device` chooses one or several.
+//   - `static std::span<const kit::Operator> Operators();`: operators that the plugin brings (schema.hpp).
+//   - `static std::span<const kit::Option> Options();`: options that sessions may give (options.hpp).
+//   - `static const void* Extension(std::string_view id);`: tables for other extensions; null for an unknown id.
+// Devices with memory of their own need a plugin class, as below, that overrides Memories() (device_memory.hpp).
 //
-// A plugin whose providers have something in common (a driver, a registry, devices that are found at run time), or that
-// judges contexts itself, has a class of its own for that, of which each host gets one:
+// A plugin class of its own is for providers that share something (a driver, a registry, devices that are found at run
+// time), and for a plugin that judges contexts itself. Each host gets one object of it:
 //
 //   class MyPlugin : public epiphyte::kit::Plugin {
 //    public:
 //     static constexpr bool kMakesContexts = true;
-//     explicit MyPlugin(const epiphyte::kit::PluginConfig& config) : Plugin(config),
-//     driver_(config.Parameter("driver")) {} std::span<const EpDeviceInfo> Devices() override { return
-//     driver_.devices(); } epiphyte::kit::ContextVerdict CheckContext(const epiphyte::kit::ContextHeader& header)
-//     override { … } std::unique_ptr<epiphyte::kit::Provider> CreateProvider(const epiphyte::kit::ProviderConfig&
-//     config) override {
+//     explicit MyPlugin(const epiphyte::kit::PluginConfig& config)
+//         : Plugin(config), driver_(config.Parameter("driver")) {}
+//     std::span<const EpDeviceInfo> Devices() override { return driver_.devices(); }
+//     epiphyte::kit::ContextVerdict CheckContext(const epiphyte::kit::ContextHeader& header) override { … }
+//     std::unique_ptr<epiphyte::kit::Provider> CreateProvider(const epiphyte::kit::ProviderConfig& config) override {
 //       return std::make_unique<MyProvider>(driver_, config);
 //     }
 //   };
 //   EPIPHYTE_KIT_PLUGIN(MyPlugin, "my-ep", "My Company", "1.0.0", "MySource", "MyOlderSource")
 //
-// What is wrong with a plugin that can be seen when it is compiled is said then.
+// Mistakes of a plugin class that the compiler can see are compile errors.
 #pragma once
 
 #include <concepts>
@@ -67,10 +68,10 @@
 
 namespace epiphyte::kit {
 
-// The lowest ABI that a plugin of this kit can live with.
+// Lowest ABI version of a host that a plugin built with this kit works with.
 inline constexpr uint32_t kLowestAbi = EP_MAKE_ABI_VERSION(0, 2);
 
-// What EPIPHYTE_KIT_PLUGIN says. Lives as long as the process.
+// Arguments of EPIPHYTE_KIT_PLUGIN. They live as long as the process.
 struct PluginInfo {
   const char* name;
   const char* vendor;
@@ -80,14 +81,14 @@ struct PluginInfo {
 
 struct PluginConfig {
   const EpHostInfo& host;
-  const EpPluginEnvironment& environment;  // as the host: for the life of the process
+  const EpPluginEnvironment& environment;  // lives as long as the process, as the host does
   const PluginInfo& info;
 
-  // Of the manifest's `parameters`.
+  // A value of the manifest's `parameters`; nothing when the manifest has no such key.
   std::optional<std::string_view> Parameter(std::string_view key) const;
 };
 
-// The plugin in one host. Devices, CreateProvider and CheckContext are called as ep_plugin.h says.
+// The plugin in one host. ep_plugin.h says when Devices, CreateProvider and CheckContext are called.
 class Plugin {
  public:
   explicit Plugin(const PluginConfig& config);
@@ -95,24 +96,26 @@ class Plugin {
   Plugin(const Plugin&) = delete;
   Plugin& operator=(const Plugin&) = delete;
 
-  // They live as long as the plugin. As a default, one that stands for whatever the plugin runs on.
+  // The devices live as long as the plugin. Default: one device that stands for the hardware that the plugin runs on.
   virtual std::span<const EpDeviceInfo> Devices() { return {&only_device_, 1}; }
   virtual std::unique_ptr<Provider> CreateProvider(const ProviderConfig& config) = 0;
 
-  // What contexts depend on, when that can be said without a provider; see Provider::SdkVersion.
+  // SDK version that contexts depend on, if it is known without a provider; see Provider::SdkVersion.
   virtual std::string SdkVersion() const { return {}; }
-  // Whether a context can be used; cheap, without device work. [any thread] As a default: its source is one of the
-  // plugin's, and its SDK version and hardware are those here, as far as it names any.
+  // Judges whether a context can be used. The check is cheap and does no device work. [any thread] Default: the
+  // context's source must be one of the plugin's sources. SDK version and hardware must equal the plugin's if the
+  // context names them.
   virtual ContextVerdict CheckContext(const ContextHeader& header);
 
-  // Operators of its own; they live as long as the process.
+  // Operators that the plugin brings. They live as long as the process.
   virtual std::span<const Operator> Operators() { return {}; }
-  // The options that sessions may give; they live as long as the process. Nothing: the providers look at options
-  // themselves.
+  // The options that sessions may give. They live as long as the process. Nothing means that the providers check their
+  // options themselves.
   virtual std::optional<std::span<const Option>> Options() { return std::nullopt; }
-  // The memories and streams of its devices, as long as it lives (device_memory.hpp). Null: values are in host memory.
+  // Memories and streams of the plugin's devices. The object lives as long as the plugin (device_memory.hpp). Null:
+  // values are in host memory.
   virtual DeviceMemories* Memories() { return nullptr; }
-  // Tables of other extensions; null for an id that it doesn't know.
+  // Tables of other extensions; null for an unknown id.
   virtual const void* Extension(std::string_view id) {
     (void)id;
     return nullptr;
@@ -123,7 +126,7 @@ class Plugin {
   Log log() const { return Log(host_, info_.name); }
 
  protected:
-  // CheckContext's default, or parts of it.
+  // The default of CheckContext. `judges_sdk` and `judges_hardware` select the parts that are checked.
   ContextVerdict JudgeOrigin(const ContextHeader& header, bool judges_sdk, bool judges_hardware);
 
  private:
@@ -132,13 +135,14 @@ class Plugin {
   const EpDeviceInfo only_device_;
 };
 
-// For functions of a plugin's own tables, which the host calls with what Initialize made.
+// Host and plugin behind a handle that Initialize made, for functions in a plugin's own tables, which the host calls.
 const EpHostInfo& HostOf(EpPlugin* plugin);
 Plugin& PluginOf(EpPlugin* plugin);
 
 namespace detail {
 
-// Whether a class declares what it could inherit. What can't be named here (private, overloaded) it declares.
+// kDeclares<function><Class, Base>: `Class` declares the member function itself instead of inheriting it. A function
+// that can't be named here (private or overloaded) counts as declared.
 #define EPIPHYTE_KIT_DECLARES(function)                                              \
   template <typename Class, typename Base>                                           \
   inline constexpr bool kDeclares##function = [] {                                   \
@@ -167,7 +171,7 @@ constexpr bool MakesContexts() {
   return false;
 }
 
-// A plugin that is its provider class and nothing else.
+// The plugin of a class that derives from Provider: everything comes from static members of that class.
 template <typename ProviderClass>
 class EPIPHYTE_KIT_HIDDEN PluginOfProvider final : public Plugin {
  public:
@@ -187,7 +191,7 @@ class EPIPHYTE_KIT_HIDDEN PluginOfProvider final : public Plugin {
     if constexpr (requires { ProviderClass::kSdkVersion; }) return ProviderClass::kSdkVersion;
     return {};
   }
-  // What only a provider knows is judged when it loads the context.
+  // SDK version and hardware that only a provider knows are judged when the provider loads the context.
   ContextVerdict CheckContext(const ContextHeader& header) override {
     constexpr bool kOwnCheck = kDeclaresCheckContext<ProviderClass, Provider>;
     return JudgeOrigin(header, !kOwnCheck && !kDeclaresSdkVersion<ProviderClass, Provider>,
@@ -248,9 +252,9 @@ EpPluginDescriptor MakeDescriptor(const PluginInfo& info, bool makes_contexts,
 }  // namespace detail
 }  // namespace epiphyte::kit
 
-// The descriptor of `Class`, derived from kit::Provider or from kit::Plugin, with the sources of its contexts, which
-// may be none. For a library that serves several manifests, whose EpPluginQuery chooses one by
-// EpPluginEnvironment::name.
+// The descriptor of `Class`, derived from kit::Provider or kit::Plugin. The arguments after the version are the sources
+// of its contexts; there may be none. It is for a library that serves several manifests: the EpPluginQuery of that
+// library chooses a descriptor by EpPluginEnvironment::name.
 #define EPIPHYTE_KIT_DESCRIPTOR(Class, plugin_name, plugin_vendor, plugin_version, ...)                      \
   [] {                                                                                                       \
     static constexpr const char* kSources[] = {__VA_ARGS__ __VA_OPT__(, ) nullptr};                          \
@@ -265,7 +269,7 @@ EpPluginDescriptor MakeDescriptor(const PluginInfo& info, bool makes_contexts,
     return &kDescriptor;                                                                                     \
   }()
 
-// Defines EpPluginQuery.
+// Defines EpPluginQuery for a library with one plugin.
 #define EPIPHYTE_KIT_PLUGIN(Class, plugin_name, plugin_vendor, plugin_version, ...)                               \
   EP_EXPORT const EpPluginDescriptor* EP_CALL EpPluginQuery(const EpHostInfo*, const EpPluginEnvironment*) {      \
     return EPIPHYTE_KIT_DESCRIPTOR(Class, plugin_name, plugin_vendor, plugin_version __VA_OPT__(, ) __VA_ARGS__); \

@@ -16,7 +16,7 @@ PointListeners::~PointListeners() {
 
 void PointListeners::Add(uint64_t point, PointListener listener) {
   const Lock lock(mutex_);
-  // A thread that waits for a later point would come too late for this one.
+  // A thread that waits for a later point would be too late for this one.
   const bool is_served = idle_ > 0 || (!awaited_.empty() && *awaited_.begin() <= point);
   if (!is_served) threads_.emplace_back([this] { Serve(); });
   listeners_.emplace(point, std::move(listener));
@@ -48,7 +48,7 @@ void PointListeners::Serve() {
     lock.lock();
 
     awaited_.erase(awaited);
-    // Earlier points are reached, too. A failure is this point's alone, which may be none of the stream's.
+    // Earlier points are reached too. A failure concerns this point only; the stream may not even have such a point.
     const auto end = listeners_.upper_bound(point);
     for (auto next = failure ? listeners_.lower_bound(point) : listeners_.begin(); next != end;
          next = listeners_.erase(next))

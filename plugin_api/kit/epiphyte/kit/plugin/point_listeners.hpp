@@ -1,5 +1,5 @@
-// Point listeners: OnReached for streams that can wait for a point. A thread waits for the earliest point that somebody
-// listens to, and calls; without listeners there is none.
+// PointListeners: implements EpDeviceApi::OnReached for streams that can wait for a point. A thread waits for the
+// earliest point that has a listener, and calls the listener. Without listeners there is no thread.
 //
 //   kit::PointListeners listeners([&](uint64_t point) { stream.Synchronize(point, UINT64_MAX); });
 //   listeners.Add(point, [](const kit::Error* failure) { … });
@@ -20,20 +20,20 @@
 
 namespace epiphyte::kit {
 
-// Why the point will never be reached; null: it was.
+// Called when a point is reached, or never will be. `failure` says why it never will be; null when it was reached.
 using PointListener = std::function<void(const Error* failure)>;
 
 // [any thread]
 class PointListeners {
  public:
-  // `wait` returns when a point is reached, and throws when it won't be; called on several threads at once.
+  // `wait` returns when a point is reached and throws when it never will be. Several threads call it at once.
   explicit PointListeners(std::function<void(uint64_t point)> wait) : wait_(std::move(wait)) {}
-  // Waits until all listeners were called: nothing is under way any more by then. Not from a listener.
+  // Returns when all listeners were called and no call is in progress. Do not destroy it in a listener.
   ~PointListeners();
   PointListeners(const PointListeners&) = delete;
   PointListeners& operator=(const PointListeners&) = delete;
 
-  // `listener` is called once; it throws nothing.
+  // `listener` is called once. It must not throw.
   void Add(uint64_t point, PointListener listener);
 
  private:
@@ -44,7 +44,7 @@ class PointListeners {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::multimap<uint64_t, PointListener> listeners_;
-  std::multiset<uint64_t> awaited_;  // what threads wait for
+  std::multiset<uint64_t> awaited_;  // points that threads wait for
   std::vector<std::thread> threads_;
   size_t idle_ = 0;  // threads that wait for listeners
   bool is_ending_ = false;

@@ -5,7 +5,7 @@
 namespace epiphyte::kit {
 namespace {
 
-// What a class derived from Provider should have overridden.
+// Fails for a function that a class derived from Provider should have overridden.
 [[noreturn]] void FailMissing(const char* what) { throw Error(EP_STATUS_NOT_IMPLEMENTED, what); }
 
 }  // namespace

@@ -8,10 +8,11 @@
 //   };
 //   EPIPHYTE_KIT_PLUGIN(MyProvider, "my-ep", "My Company", "1.0.0", "MySource")   // plugin.hpp
 //
-// That is all of a plugin that runs single nodes. For more, override more: GetCapability for groups, CompileAll to see
-// all partitions at once, SaveContext and LoadContext, or SaveContexts and LoadContexts, for contexts.
+// These functions are enough for a plugin that runs single nodes. Override more for more: GetCapability for groups of
+// nodes, CompileAll to see all partitions at once, SaveContext and LoadContext (or SaveContexts and LoadContexts) for
+// contexts.
 //
-// The functions of one provider are called one at a time, on whichever thread; kernels run on many at once.
+// The host calls the functions of one provider one at a time, on any thread. Kernels run on many threads at once.
 #pragma once
 
 #include <cstdint>
@@ -36,15 +37,15 @@ namespace epiphyte::kit {
 
 class Plugin;
 
-// What a session asks of a provider. `host`, `thread_pool` and `share_group` are good as long as the provider.
+// Arguments of a session for its provider. `host`, `thread_pool` and `share_group` live as long as the provider.
 struct ProviderConfig {
   const EpHostInfo& host;
-  std::map<std::string, std::string> options;  // of manifest, policy file and session; never `device`
+  std::map<std::string, std::string> options;  // merged from manifest, policy file and session; never contains `device`
   EpThreadPool* thread_pool = nullptr;
-  std::vector<uint32_t> devices;        // indices into what the plugin's Devices() gives; the first is the main one
+  std::vector<uint32_t> devices;        // indices into the plugin's Devices(); the first is the main one
   bool context_enabled = false;         // contexts will be saved after Compile
   EpShareGroup* share_group = nullptr;  // for kit::ShareGroup
-  uint32_t thread_count = 1;            // how many threads the session wants; there can be fewer
+  uint32_t thread_count = 1;            // number of threads that the session wants; the pool may have fewer
   const char* plugin_name = "";
 
   Threads threads() const { return {host.services, thread_pool, thread_count}; }
@@ -55,46 +56,50 @@ class Provider {
  public:
   virtual ~Provider() = default;
 
-  // --- Which nodes. Override one of the two.
+  // --- Claiming nodes. Override one of the two.
 
-  // Can this node run here? The host groups what can. `why_not` is shown in the placement report.
+  // Returns whether this node can run here. The host groups supported nodes. `why_not` is shown in the placement
+  // report.
   virtual bool Supports(const NodeView& node, std::string* why_not);
-  // The same for a whole graph; leaves no trace in the provider. As a default, Supports is asked for each node that
-  // nobody has.
+  // Claims nodes of a whole graph. Changes nothing in the provider. Default: asks Supports for each node that no
+  // provider has yet.
   virtual void GetCapability(const GraphView& graph, Claims& claims);
-  // What it would do with the nodes of a partition that it claimed, for the placement report; compiles nothing, and leaves
-  // no trace in the provider. As a default, nothing is said.
+  // Describes what the provider would do with the nodes of a partition that it claimed, for the placement report.
+  // Compiles nothing and changes nothing in the provider. Default: no notes.
   virtual void Explain(std::string_view partition, const GraphView& graph, Explanation& explanation);
 
   // --- Compiling. Override one of the two.
 
-  // Throws Declined for a partition that is somebody else's after all. What takes long reports to partition.task.
+  // Throws Declined when another provider should run the partition after all. Work that takes long reports its progress
+  // to partition.task.
   virtual std::unique_ptr<Kernel> Compile(const Partition& partition);
-  // As a default, Compile is called for each.
+  // Default: calls Compile for each partition.
   virtual void CompileAll(Compilation& compilation);
 
-  // --- Contexts, the short way: one payload for all partitions, in the order of Compile.
+  // --- Contexts, the short way: one payload for all partitions, in the order of the Compile calls.
 
   virtual void SaveContext(const std::vector<std::string>& partitions, ContextWriter& writer);
-  // Instead of SaveContext, in a session whose share group goes on: the last session's SaveContext writes these too.
+  // Called instead of SaveContext when the session's share group has later sessions. The last session's SaveContext
+  // writes these partitions too.
   virtual void KeepContext(const std::vector<std::string>& partitions);
   // `payload` outlives the kernel.
   virtual std::unique_ptr<Kernel> LoadContext(std::string_view partition, std::span<const std::byte> payload);
-  // What contexts of this provider depend on; written into each, and compared by CheckContext. An empty Hardware: on
-  // none. As a default, the plugin's SdkVersion and the architecture of the session's device.
+  // SDK version and hardware that contexts of this provider depend on. They are written into each context, and
+  // CheckContext compares them. An empty Hardware means that contexts fit any hardware. Default: the plugin's
+  // SdkVersion and the architecture of the session's device.
   virtual std::string SdkVersion() const { return sdk_version_; }
   virtual std::string Hardware() const { return hardware_; }
-  // Called for each context node before LoadContext: throws when what made it doesn't fit. Override it to accept more
-  // than what is equal.
+  // Called for each context node before LoadContext. Throws when the context's origin does not fit. The default accepts
+  // equal values only; override it to accept more.
   virtual void CheckContext(const ContextOrigin& origin) const;
 
-  // --- Contexts, all of it. As a default, these call the ones above.
+  // --- Contexts, the full interface. The defaults call the functions above.
 
   virtual void SaveContexts(ContextSink& sink);
   virtual void LoadContexts(ContextLoading& loading);
 
  protected:
-  // Known from the end of the constructor on; before that, ask the ProviderConfig.
+  // Valid from the end of the constructor on. In the constructor, ask the ProviderConfig.
   const EpHostInfo& host() const { return *host_; }
   Plugin& plugin() const { return *plugin_; }
   const ShareMembership& share_membership() const { return share_membership_; }

@@ -1,5 +1,5 @@
-// Operators: a plugin describes the operators that it brings, so that nodes are checked and what is behind them has
-// types. See epiphyte/ep_schema.h.
+// Operators: a plugin describes the operators that it brings. The host then checks their nodes and infers the types
+// of their results. See epiphyte/ep_schema.h.
 //
 //   class MyProvider : public kit::Provider {
 //    public:
@@ -27,14 +27,14 @@
 
 namespace epiphyte::kit {
 
-// One node, and where the types of its outputs go.
+// One node, and a way to set the types of its outputs.
 class Inference {
  public:
   Inference(const EpHostInfo& host, const EpInferenceApi& api, const EpNode* node, EpInference* inference)
       : host_(host), api_(api), node_(host, node), inference_(inference) {}
 
   const NodeView& node() const { return node_; }
-  // The elements of an integer input, when they are known before the run.
+  // The elements of an integer input if they are known before the run; nothing otherwise.
   std::optional<std::span<const int64_t>> Ints(size_t input) const {
     const int64_t* values = nullptr;
     uint64_t count = 0;
@@ -46,7 +46,7 @@ class Inference {
   void SetOutput(size_t output, const EpTypeInfo& type) const {
     ThrowIfFailed(host_, api_.SetOutput(inference_, output, &type));
   }
-  // -1 where a size isn't known.
+  // A size that is not known is -1.
   void SetTensor(size_t output, EpElementType element, std::span<const int64_t> dims) const {
     SetOutput(output, {sizeof(EpTypeInfo), EP_KIND_TENSOR, element, static_cast<int32_t>(dims.size()), dims.data(),
                        nullptr, nullptr});
@@ -54,12 +54,12 @@ class Inference {
   void SetTensorOfUnknownRank(size_t output, EpElementType element) const {
     SetOutput(output, {sizeof(EpTypeInfo), EP_KIND_TENSOR, element, -1, nullptr, nullptr, nullptr});
   }
-  // The type of an input, its symbols too; nothing when that isn't known.
+  // Gives the output the input's type, with its symbolic dimensions. Sets nothing when the input's type is not known.
   void SetLike(size_t output, size_t input) const {
     const ValueView value = node_.input(input);
     if (value && value.info().type->kind != EP_KIND_UNKNOWN) SetOutput(output, *value.info().type);
   }
-  // The shape of a tensor input, with another element type.
+  // Gives the output the shape of a tensor input, with another element type.
   void SetLike(size_t output, size_t input, EpElementType element) const {
     const ValueView value = node_.input(input);
     if (!value.IsTensor()) return SetTensorOfUnknownRank(output, element);
@@ -68,7 +68,7 @@ class Inference {
     type.element_type = element;
     SetOutput(output, type);
   }
-  // The model is wrong; reading it ends.
+  // Rejects the model for `reason`: reading it ends with INVALID_GRAPH.
   [[noreturn]] void Reject(const std::string& reason) const { throw Error(EP_STATUS_INVALID_GRAPH, reason); }
 
  private:
@@ -93,7 +93,7 @@ struct Operator {
   uint32_t min_outputs = 1;
   uint32_t max_outputs = 1;
   std::span<const OperatorAttribute> attributes = {};
-  // Null: the outputs have the types that the model declares, if it does.
+  // Null: the outputs keep the types that the model declares, if any.
   void (*infer)(const Inference& node) = nullptr;
 };
 

@@ -1,5 +1,5 @@
-// The partition that a context node stands for, among the graphs of containers: for plugins whose contexts hold their
-// graphs as container/graph.hpp writes them.
+// ReadPartition: finds the partition of a context node among the graphs in the session's containers. It is for plugins
+// that store graphs in contexts as container/graph.hpp does.
 //
 //   std::vector<std::shared_ptr<const kit::ContextContainer>> contexts;   // opened, one for each payload
 //   for (size_t i = 0; i < loading.size(); ++i) {
@@ -18,13 +18,14 @@
 namespace epiphyte::kit {
 
 struct StoredPartition {
-  std::string name;                                 // the graph's
-  std::shared_ptr<const ContextContainer> context;  // where the stored graph's bytes lie
+  std::string name;                                 // name of the graph
+  std::shared_ptr<const ContextContainer> context;  // holds the stored graph's bytes
   StoredGraph stored;                               // has as many inputs and outputs as the node
 };
 
-// Node `node` of `loading`; `contexts` are its payloads, opened. A node without a name stands for the only graph of its
-// context. Throws INVALID_GRAPH when there is no such graph, or when it is another node's.
+// Reads the graph of node `node` of `loading`. `contexts` are the opened payloads of `loading`, in order. A node
+// without a name stands for the only graph of its context. Throws INVALID_GRAPH when there is no such graph, or when
+// its inputs and outputs do not match the node's.
 StoredPartition ReadPartition(const ContextLoading& loading, size_t node,
                               std::span<const std::shared_ptr<const ContextContainer>> contexts,
                               GraphCheck check = GraphCheck::kNow);

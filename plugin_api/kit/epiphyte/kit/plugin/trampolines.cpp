@@ -1,5 +1,5 @@
-// What the host calls, and how each of its calls becomes one of a class derived from the kit's. Nothing is thrown
-// across the boundary, and what a call fills, it fills on success only.
+// Trampolines: the functions that the host calls. Each calls a member function of a class that derives from the kit's.
+// No exception crosses the boundary, and output arguments are filled on success only.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -12,7 +12,7 @@
 namespace epiphyte::kit {
 namespace {
 
-// No more than there is room for.
+// Copies no more bytes than the caller has room for.
 void Give(const EpKernelInfo& from, EpKernelInfo* to) {
   const uint32_t size = std::min<uint32_t>(to->struct_size, sizeof(from));
   std::memcpy(to, &from, size);
@@ -26,7 +26,8 @@ void Give(std::string_view text, char* room, uint64_t capacity) {
   room[size] = '\0';
 }
 
-// Libraries make static objects when they first do something.
+// Registers with ProcessEnd again at the first call of each step, because libraries make static objects when they first
+// do some work.
 enum class Step { kCompile, kLoadContext, kExecute };
 template <Step>
 void NoticeOnce() {
@@ -34,7 +35,7 @@ void NoticeOnce() {
   if (!noticed.load(std::memory_order_relaxed) && !noticed.exchange(true)) ProcessEnd::Notice();
 }
 
-// Of the main device.
+// Architecture of the main device.
 std::string ArchitectureOf(std::span<const EpDeviceInfo> all, const std::vector<uint32_t>& chosen) {
   if (chosen.empty() || chosen[0] >= all.size() || all[chosen[0]].architecture == nullptr) return {};
   return all[chosen[0]].architecture;
@@ -45,7 +46,7 @@ std::string ArchitectureOf(std::span<const EpDeviceInfo> all, const std::vector<
 const EpHostInfo& HostOf(EpPlugin* plugin) { return *From(plugin).host; }
 Plugin& PluginOf(EpPlugin* plugin) { return *From(plugin).plugin; }
 
-// Friend of the classes that a plugin derives from.
+// A friend of the classes that plugins derive from.
 class Trampolines {
  public:
   static void EP_CALL Shutdown(EpPlugin* plugin) {
@@ -115,7 +116,7 @@ class Trampolines {
                            PluginOf(plugin).info().name};
       for (uint32_t i = 0; i < config->option_count; ++i)
         asked.options[config->options[i].key] = config->options[i].value;
-      // A host that knows nothing of declarations hands over what was given.
+      // The kit checks options here because a host that does not know option declarations passes them unchecked.
       if (const auto declared = PluginOf(plugin).Options()) OptionValues(*declared, asked.options);
       auto made = std::make_unique<ProviderHandle>();
       made->host = &host;

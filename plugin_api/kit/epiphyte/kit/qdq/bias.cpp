@@ -9,9 +9,9 @@
 namespace epiphyte::kit::qdq {
 namespace {
 
-constexpr double kPrecision = 1e-6;  // of a product of two floats that was rounded to float
+constexpr double kPrecision = 1e-6;  // relative error of a product of two floats after rounding to float
 
-// The input that the rule has as `kind`; -1: none.
+// The input with role `kind` in the rule; -1: none.
 int32_t FindInput(const ir::Node& node, const Rule& rule, Input kind) {
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (rule.InputAt(i) == kind) return static_cast<int32_t>(i);
@@ -30,10 +30,10 @@ double ProductScale(const Quantization& input, const Quantization& weights, size
   return input.Scale(0) * weights.Scale(weights.Count() == 1 ? 0 : channel);
 }
 
-// The elements of the bias as they are stored, and what they mean.
+// The stored elements of the bias and their quantisation.
 struct Stored {
   const ir::Tensor* elements = nullptr;
-  std::optional<Quantization> quantization;  // none: floats
+  std::optional<Quantization> quantization;  // nothing: the elements are floats
 };
 
 std::optional<Stored> FindStored(const ir::Editor& editor, const Unit& unit, int32_t input, std::string* why) {
@@ -89,8 +89,7 @@ std::optional<std::vector<int32_t>> QuantizedBias(const ir::Editor& editor, cons
            " scales" + (weights->block != 0 ? " of blocks" : "");
     return {};
   }
-  // Rounded to float, the product of two scales is a little off; numbers that are in its steps already stay as they
-  // are.
+  // The product of two scales has a small rounding error. So numbers that already have these steps are taken unchanged.
   const bool is_in_steps = stored->quantization && HasProductScale(*stored->quantization, *input, *weights);
   std::vector<int32_t> result(std::max(count, channels));
   for (size_t i = 0; i < result.size(); ++i) {

@@ -9,7 +9,7 @@
 namespace epiphyte::kit::qdq {
 namespace {
 
-// As QuantizeLinear does it: in float, to the nearest, to even between two.
+// Quantises as QuantizeLinear does: in float, to nearest, ties to even.
 int64_t Quantize(double number, const Quantization& to) {
   const float scaled = static_cast<float>(number) / static_cast<float>(to.Scale(0));
   const double rounded = std::nearbyint(static_cast<double>(scaled)) + static_cast<double>(to.ZeroPoint(0));
@@ -18,7 +18,7 @@ int64_t Quantize(double number, const Quantization& to) {
   return static_cast<int64_t>(std::min(std::max(rounded, low), high));
 }
 
-// One bound: a constant, or a dequantised one.
+// Reads one bound: a constant, or a dequantised constant.
 bool ReadBound(const ir::Editor& editor, int32_t value, double* number, std::vector<int32_t>* bounds) {
   const ir::Graph& graph = editor.graph();
   if (const ir::Tensor* constant = ir::ElementsOf(graph, value); constant != nullptr)
@@ -51,7 +51,7 @@ std::optional<Clamp> ReadClamp(const ir::Editor& editor, const ir::Node& node, c
   double low = 0;
   double high = kInfinity;
   if (node.Is("Clip")) {
-    // Attributes up to version 6, inputs since 11.
+    // Bounds are attributes up to version 6, and inputs since 11.
     low = node.Has("min") ? static_cast<double>(node.Float("min", 0)) : -kInfinity;
     high = node.Has("max") ? static_cast<double>(node.Float("max", 0)) : kInfinity;
     std::vector<int32_t> found;

@@ -1,5 +1,5 @@
-// Relu and Clip between an operator and its QuantizeLinear, as what they do to quantised numbers. Rounding and shifting
-// keep the order of numbers, so that it makes no difference whether they come before or after:
+// Clamp: the effect on quantised numbers of a Relu or Clip between an operator and its QuantizeLinear. Quantisation is
+// monotonic, so clamping before and after it gives the same:
 //
 //   quantize(clip(x, a, b)) == min(max(quantize(x), quantize(a)), quantize(b))
 //
@@ -19,19 +19,20 @@
 
 namespace epiphyte::kit::qdq {
 
-// min(max(q, low), high), within the range of the quantised type.
+// Computes min(max(q, low), high); low and high lie in the range of the quantised type.
 struct Clamp {
   int64_t low = 0;
   int64_t high = 0;
 
-  // It changes no number of the type: a redundant Clip.
+  // True when it changes no number of the type, as a redundant Clip.
   bool IsIdle(EpElementType type) const { return low <= LowestOf(type) && high >= HighestOf(type); }
 };
 
 bool IsClamp(const ir::Node& node);
 
-// What the node does before a QuantizeLinear with one scale. Bounds are constants, or dequantised ones: `bounds` gets
-// the numbers of those DequantizeLinear nodes. Otherwise nothing, and `why` says "its bounds …".
+// Reads the clamp of a node before a QuantizeLinear with one scale. Bounds must be constants or dequantised constants;
+// `bounds` receives the indices of these DequantizeLinear nodes. Otherwise returns nothing, and `why` says "its bounds
+// …".
 std::optional<Clamp> ReadClamp(const ir::Editor& editor, const ir::Node& node, const Quantization& quantization,
                                std::vector<int32_t>* bounds, std::string* why);
 

@@ -14,24 +14,24 @@
 namespace epiphyte::kit::qdq {
 namespace {
 
-constexpr int64_t kFewestProducts = 64;  // in each sum
+constexpr int64_t kFewestProducts = 64;  // for each sum
 
-// What takes the place of a product.
+// The integer operator that replaces a float GEMM or convolution.
 struct Product {
   std::string_view op_type;  // MatMulInteger or ConvInteger
   int32_t weights = -1;
-  bool transposed = false;  // the weights of a column, or a filter, lie side by side
-  float factor = 1;         // of the sums
-  int32_t bias = -1;        // what is added, broadcast
+  bool transposed = false;  // the weights of a column or filter are contiguous
+  float factor = 1;         // multiplies the sums
+  int32_t bias = -1;        // added with broadcasting
 };
 
-// Weights as they were quantised.
+// Weights after quantisation.
 struct QuantizedWeights {
   int32_t numbers = -1;
-  std::vector<float> scales;  // by column or filter
+  std::vector<float> scales;  // one for each column or filter
 };
 
-// A tensor as DynamicQuantizeLinear makes it.
+// The outputs of a DynamicQuantizeLinear.
 struct QuantizedInput {
   int32_t numbers = -1, scale = -1, zero_point = -1;
 };
@@ -56,7 +56,7 @@ class ProductQuantizer {
       return {};
     if (node.Is("MatMul")) {
       product.op_type = "MatMulInteger";
-    } else if (node.Is("Gemm") && node.since_version >= 7) {  // before, C was broadcast otherwise
+    } else if (node.Is("Gemm") && node.since_version >= 7) {  // before version 7, C was broadcast differently
       if (node.Int("transA", 0) != 0 || node.Float("beta", 1) != 1) return {};
       product.op_type = "MatMulInteger";
       product.transposed = node.Int("transB", 0) != 0;
@@ -75,7 +75,7 @@ class ProductQuantizer {
     const bool is_conv = product.op_type == "ConvInteger";
     if (is_conv ? weights->rank() < 3 : weights->rank() != 2) return {};
     if (weights->Count() / Columns(*weights, product) < kFewestProducts) return {};
-    // The bias of a filter is added along its plane.
+    // A convolution's bias has one number for each filter, which is added to the whole plane.
     if (is_conv && product.bias >= 0 && !editor_.Floats(product.bias)) return {};
     return product;
   }
@@ -84,7 +84,7 @@ class ProductQuantizer {
     return weights.dims[product.transposed ? 0 : weights.rank() - 1];
   }
 
-  // Null for weights that no integers stand for.
+  // Null for weights that can't be quantised.
   const QuantizedWeights* WeightsOf(const Product& product) {
     const auto [found, is_new] = weights_.try_emplace({product.weights, product.transposed});
     QuantizedWeights& made = found->second;
@@ -112,7 +112,7 @@ class ProductQuantizer {
     if (!finite) return;
     made->scales.resize(largest.size());
     for (size_t c = 0; c < largest.size(); ++c)
-      made->scales[c] = std::max(largest[c] / 127.0f, 0x1p-126f);  // of zeros any will do
+      made->scales[c] = std::max(largest[c] / 127.0f, 0x1p-126f);  // a column of zeros may have any scale
     const bool is_conv = product.op_type == "ConvInteger";
     ir::Tensor tensor;
     tensor.type = EP_TYPE_INT8;
@@ -179,7 +179,7 @@ class ProductQuantizer {
 
     std::vector<float> each = weights.scales;
     for (float& scale : each) scale *= product.factor;
-    // By column, or by filter along its plane.
+    // One number for each column, or for each filter with ones for the spatial dimensions.
     std::vector<int64_t> dims = {static_cast<int64_t>(each.size())};
     if (is_conv) dims.insert(dims.end(), editor_.ConstantOf(product.weights)->rank() - 2, 1);
     const int32_t scales = editor_.AddConstant(NameOf(y, "_weight_scales"), dims, each);
@@ -231,8 +231,8 @@ class ProductQuantizer {
 
   ir::Editor& editor_;
   const std::function<void(uint64_t)>& made_;
-  std::map<std::pair<int32_t, bool>, QuantizedWeights> weights_;  // by value, and whether they are transposed
-  std::map<int32_t, QuantizedInput> inputs_;                      // by value
+  std::map<std::pair<int32_t, bool>, QuantizedWeights> weights_;  // key: value, and whether the weights are transposed
+  std::map<int32_t, QuantizedInput> inputs_;                      // key: value
 };
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace epiphyte::kit::qdq {
 namespace {
 
-// Sets of units, of which each unit is in one.
+// Disjoint sets of units.
 class Sets {
  public:
   explicit Sets(size_t units) : parent_(units) { std::iota(parent_.begin(), parent_.end(), 0); }
@@ -27,7 +27,7 @@ class Sets {
     return unit;
   }
 
-  // Each in order; single nodes are in none.
+  // The sets of QDQ units, in order. Single nodes are in no set.
   std::vector<std::vector<int32_t>> OfQdq(const Units& found) {
     std::vector<std::vector<int32_t>> sets;
     std::vector<int32_t> set_of(parent_.size(), -1);
@@ -55,10 +55,10 @@ Sets ThoseThatShare(const Units& found) {
   return sets;
 }
 
-// What lies on the paths that leave a set of nodes and come back.
+// The units and nodes on paths that leave a set of nodes and return to it.
 struct Between {
-  std::vector<int32_t> units;      // QDQ units that all of a path is in
-  std::vector<int32_t> reentered;  // nodes of the set where a path comes back that isn't all in QDQ units
+  std::vector<int32_t> units;      // QDQ units on paths that lead through QDQ units only
+  std::vector<int32_t> reentered;  // nodes of the set where a path returns that also leads through other nodes
 };
 
 class Paths {
@@ -66,20 +66,20 @@ class Paths {
   Paths(const ir::Editor& editor, const Units& found)
       : editor_(editor), found_(found), mark_(static_cast<size_t>(editor.node_count()), 0) {}
 
-  // Of `nodes`, which are sorted.
+  // Follows the paths that leave `nodes`, which must be sorted.
   Between Leaving(const std::vector<int32_t>& nodes) {
     first_ = last_ + 1;
     last_ = first_ + kMarks - 1;
     for (const int32_t n : nodes) SetMark(n, kInside);
     Between between;
-    std::vector<int32_t> passed;  // in QDQ units
+    std::vector<int32_t> passed;  // nodes of QDQ units
     for (const int32_t n : nodes) Visit(n, kInside, nodes.back(), &between, &passed);
     while (!work_.empty()) {
       const int32_t n = work_.back();
       work_.pop_back();
       Visit(n, MarkOf(n), nodes.back(), &between, &passed);
     }
-    // Of what is passed counts what leads back; readers come behind.
+    // A passed node counts if it leads back to the set. Readers are visited before producers.
     std::sort(passed.begin(), passed.end(), std::greater<>());
     passed.erase(std::unique(passed.begin(), passed.end()), passed.end());
     for (const int32_t n : passed) {
@@ -91,7 +91,7 @@ class Paths {
   }
 
  private:
-  // How a node was reached; later ones count more.
+  // How a node was reached. Later values take precedence.
   enum Mark : uint8_t { kUnseen, kThroughUnits, kThroughOthers, kInside, kReentered, kLeadsBack, kMarks };
 
   Mark MarkOf(int32_t n) const {
@@ -136,7 +136,7 @@ class Paths {
 
   const ir::Editor& editor_;
   const Units& found_;
-  std::vector<uint64_t> mark_;  // by node, above those of the questions before
+  std::vector<uint64_t> mark_;  // for each node; marks of each call lie above those of earlier calls
   uint64_t first_ = 0, last_ = 0;
   std::vector<int32_t> work_;
 };
@@ -170,7 +170,7 @@ constexpr const char* kMisfit =
 
 std::vector<Group> FindGroups(const ir::Editor& editor, const Options& options, const Surroundings& surroundings,
                               Units* found) {
-  constexpr int kMostRounds = 8;  // then units that share are given up for good
+  constexpr int kMostRounds = 8;  // after that many rounds, remaining units that share nodes are dropped
   std::vector<bool> misfit(static_cast<size_t>(editor.node_count()), false);
   Options fitting = options;
   fitting.refuse = [&](const ir::Editor& in, const Unit& unit) -> std::string {

@@ -1,4 +1,4 @@
-// The QDQ units of the host's graph: what to answer GetCapability with.
+// FindHostUnits: the QDQ units of the host's graph, to answer GetCapability with.
 //
 //   void GetCapability(const kit::GraphView& graph, kit::Claims& claims) override {
 //     const qdq::HostUnits units = qdq::FindHostUnits(host(), graph.handle(), options_);
@@ -8,10 +8,10 @@
 //     }
 //   }
 //
-// Units that share a DequantizeLinear are one group, since no node can be claimed twice. Where a path leads from one of
-// them through other units to the next, as around a residual branch, these are in the group, too. Where it leads through
-// a node that is in no unit, they can't be a group, and those further down the path make no unit. A model in which each
-// operator has its DequantizeLinear nodes for itself doesn't know this limit.
+// Units that share a DequantizeLinear form one group, since a node can be claimed only once. If a path leads from one
+// unit of a group through other units to another unit of the group, as around a residual branch, the units on the path
+// join the group. If a path leads through a node outside all units, no group is possible, and the units further down
+// the path are dropped. This limit does not affect models in which each operator has its own DequantizeLinear nodes.
 #pragma once
 
 #include <string>
@@ -22,25 +22,25 @@
 
 namespace epiphyte::kit::qdq {
 
-// To be claimed with EP_CLAIM_TOGETHER.
+// A group of nodes to claim with EP_CLAIM_TOGETHER.
 struct Group {
-  std::vector<int32_t> units;        // one, or those that share and what is between them
-  std::vector<const EpNode*> nodes;  // in an order in which they can run; null for what was not imported
-  std::string name;                  // of the operators, for the placement report: "Conv+Add"
+  std::vector<int32_t> units;        // one unit, or units that share nodes together with the units between them
+  std::vector<const EpNode*> nodes;  // in execution order; null for nodes that were not imported
+  std::string name;                  // the operators, for the placement report: "Conv+Add"
 };
 
 struct HostUnits {
-  ir::Graph graph;  // constants are the host's, until GetCapability returns
+  ir::Graph graph;  // constants belong to the host and are valid until GetCapability returns
   Units found;
   std::vector<Group> groups;
 
   const EpNode* HandleOf(int32_t node) const { return graph.nodes[static_cast<size_t>(node)].handle; }
 };
 
-// Nodes that another provider has are in no unit.
+// Finds units and groups. Nodes that another provider has claimed are in no unit.
 HostUnits FindHostUnits(const EpHostInfo& host, const EpGraph* graph, const Options& options = {});
 
-// The same of a graph that is there already: finds its units and forms groups of those that are no single nodes.
+// Finds the units of an existing graph, and forms groups of all units that are not single nodes.
 std::vector<Group> FindGroups(const ir::Editor& editor, const Options& options, const Surroundings& surroundings,
                               Units* found);
 

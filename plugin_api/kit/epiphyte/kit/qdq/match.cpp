@@ -57,7 +57,7 @@ class Matcher {
     if (node_.since_version < rule_.since)
       return Fail("version " + std::to_string(node_.since_version) + " of it takes no integers, " +
                   std::to_string(rule_.since) + " does");
-    // The results of training depend on all of the batch, in float.
+    // In training mode the results depend on the whole batch, in float.
     if (node_.op_type == "BatchNormalization" && node_.Int("training_mode", 0) != 0) return Fail("it is for training");
     return true;
   }
@@ -134,7 +134,8 @@ class Matcher {
 
   bool CheckWeights(size_t i, const Quantization& found) {
     if (!CheckBits(InputText(i), found.type) || !CheckWeightAxis(i, found)) return false;
-    // Sums of products of one sign need no correction for each input; hardware that computes them has no other.
+    // Weights with the sign of the numbers need no correction that depends on the input, and some hardware supports
+    // only that.
     if (options_.any_weight_sign || !rule_.signed_weights || numbers_ == nullptr || !IsSigned(numbers_->type) ||
         BitsOf(numbers_->type) > 8 || (IsSigned(found.type) && BitsOf(found.type) <= BitsOf(numbers_->type)))
       return true;
@@ -148,7 +149,7 @@ class Matcher {
     const int64_t channels = ChannelAxis(rule_, node_, rank, found.axis);
     if (channels < 0) return CheckOneScale(InputText(i), found);
     if (found.block != 0) {
-      // Along the dimension that is summed up: the other one of the last two.
+      // Blocks must lie along the summed dimension, which is the other one of the last two.
       if (rule_.IsProduct() && rank == 2 && found.axis == 1 - channels) return true;
       return Fail(InputText(i) + " is quantised in blocks of axis " + std::to_string(found.axis) +
                   "; only the rows of MatMul's and Gemm's matrices can be");
@@ -198,7 +199,7 @@ class Matcher {
     return true;
   }
 
-  // The only reader of a value, as its first input, or -1 with `why_`.
+  // The only reader of a value, if it reads it as its first input. Otherwise -1, and `why_` says why.
   int32_t OnlyReader(int32_t value, const std::string& whose) {
     const std::vector<int32_t>& readers = editor_.Readers(value);
     if (editor_.IsOutput(value)) {
@@ -269,8 +270,8 @@ class Matcher {
   const Surroundings& surroundings_;
   const Rule& rule_;
   const bool weight_only_;
-  std::vector<std::optional<Quantization>> quantizations_;  // by input
-  const Quantization* numbers_ = nullptr;                   // of the first input of numbers
+  std::vector<std::optional<Quantization>> quantizations_;  // one for each input
+  const Quantization* numbers_ = nullptr;                   // quantisation of the first kNumbers input
   Unit unit_;
   std::string why_;
 };

@@ -1,5 +1,5 @@
-// Match: what one operator and its neighbours make, whatever else reads the neighbours. FindUnits (units.hpp) asks this
-// of every operator of a graph, and then settles what two of them share.
+// MatchUnit: matches one operator and its neighbours to a unit, without regard to other readers of the neighbours.
+// FindUnits (units.hpp) calls it for each operator of a graph, and then resolves what units share.
 //
 //   qdq::Unit unit;
 //   std::string why;
@@ -12,7 +12,7 @@
 
 namespace epiphyte::kit::qdq {
 
-// Fills all of `unit` but `nodes` and `shared`. Options::refuse isn't asked.
+// Fills `unit` except `nodes` and `shared`. Does not call Options::refuse.
 bool MatchUnit(const ir::Editor& editor, int32_t target, const Options& options, const Surroundings& surroundings,
                Unit* unit, std::string* why);
 

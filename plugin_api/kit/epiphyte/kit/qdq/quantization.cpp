@@ -10,7 +10,7 @@ namespace {
 
 bool IsOfKnownDomain(const ir::Node& node) { return node.domain.empty() || node.domain == "com.microsoft"; }
 
-// The elements of one of a node's parameters, or null with `why`.
+// The elements of one of a node's parameters. Null, with `why`, if they are not available.
 const ir::Tensor* Parameter(const ir::Graph& graph, int32_t value, const char* what, std::string* why) {
   if (graph.FindConstant(value) == nullptr) {
     *why = std::string("its ") + what + " isn't a constant";
@@ -38,7 +38,7 @@ bool HoldsPositiveNumbers(const ir::Tensor& scale) {
   return true;
 }
 
-// Whether scales of these dimensions belong to `values`, one an index or one a block of the axis.
+// True when scales with these dimensions fit `values`: one for each index or for each block of the axis.
 bool FitsAlongAxis(const Dims& scales, const ir::Value& values, int64_t axis, int64_t block) {
   const auto at = static_cast<size_t>(axis);
   if (block == 0) return scales.size() == 1 && (values.dims[at] < 0 || values.dims[at] == scales[0]);
@@ -52,7 +52,7 @@ bool FitsAlongAxis(const Dims& scales, const ir::Value& values, int64_t axis, in
   return true;
 }
 
-// Axis and blocks of what has more than one scale.
+// Reads axis and block size of a quantisation with several scales.
 bool ReadAxis(const ir::Node& node, const ir::Value& values, Quantization* result, std::string* why) {
   if (values.rank < 0) {
     *why = "it has " + std::to_string(result->Count()) + " scales, and the rank of what it quantises isn't known";
@@ -137,7 +137,7 @@ std::optional<Quantization> ReadQuantization(const ir::Graph& graph, const ir::N
     *why = "it is no QuantizeLinear or DequantizeLinear with an input and a scale";
     return {};
   }
-  // Both sides have the same shape, and either may be the one that is known.
+  // Input and output have the same shape, and either of the two may be known.
   const ir::Value& in = graph.values[static_cast<size_t>(node.inputs[0])];
   const ir::Value& out = graph.values[static_cast<size_t>(node.outputs[0])];
   Quantization result;

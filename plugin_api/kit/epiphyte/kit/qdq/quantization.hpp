@@ -1,4 +1,4 @@
-// How a QuantizeLinear or DequantizeLinear node maps numbers: real = (quantised - zero point) * scale.
+// Quantization: the mapping of a QuantizeLinear or DequantizeLinear node: real = (quantised - zero point) * scale.
 //
 //   std::string why;
 //   const std::optional<qdq::Quantization> x = qdq::ReadQuantization(graph, node, &why);
@@ -14,22 +14,22 @@
 
 namespace epiphyte::kit::qdq {
 
-// Of ai.onnx, and of com.microsoft, where 16-bit types came first.
+// The operators of ai.onnx, and of com.microsoft, which had 16-bit types first.
 bool IsQuantize(const ir::Node& node);
 bool IsDequantize(const ir::Node& node);
 
-// Of a type of quantised numbers, int2 to int32; 0 bits for any other.
+// Width in bits of a type of quantised numbers, int2 to int32; 0 for any other type.
 int BitsOf(EpElementType type);
 bool IsSigned(EpElementType type);
 int64_t LowestOf(EpElementType type);
 int64_t HighestOf(EpElementType type);
 
 struct Quantization {
-  EpElementType type = EP_TYPE_UNDEFINED;  // of the quantised numbers
-  int64_t axis = -1;                       // whose indices have scales of their own; -1: one scale for all
-  int64_t block = 0;                       // indices of the axis that share a scale; 0: none do
-  ir::Tensor scale;                        // positive numbers; of blocks they haven't been looked at
-  ir::Tensor zero_point;                   // as many, of `type`; undefined: 0
+  EpElementType type = EP_TYPE_UNDEFINED;  // type of the quantised numbers
+  int64_t axis = -1;      // axis with a scale for each index or block of indices; -1: one scale for all
+  int64_t block = 0;      // number of indices of the axis that share a scale; 0: each has its own
+  ir::Tensor scale;       // positive numbers; the scales of blocks have not been checked
+  ir::Tensor zero_point;  // as many as scales, of type `type`; type UNDEFINED: all 0
 
   bool IsPerTensor() const { return axis < 0; }
   size_t Count() const { return static_cast<size_t>(scale.Count()); }
@@ -37,11 +37,12 @@ struct Quantization {
   int64_t ZeroPoint(size_t index) const;
 };
 
-// What the node does, if its parameters are constants that fit it; otherwise nothing, and `why` says "its scale …".
-// The tensors are views of the graph's constants.
+// Reads a node's parameters if they are constants that fit the node. Otherwise returns nothing, and `why` says "its
+// scale …". The tensors are views of the graph's constants.
 std::optional<Quantization> ReadQuantization(const ir::Graph& graph, const ir::Node& node, std::string* why);
 
-// Type, axis, blocks, scales and zero points: quantising by one what the other dequantised changes nothing.
+// True when type, axis, blocks, scales and zero points are equal. Requantising from one to the other then changes
+// nothing.
 bool SameQuantization(const Quantization& a, const Quantization& b);
 
 }  // namespace epiphyte::kit::qdq

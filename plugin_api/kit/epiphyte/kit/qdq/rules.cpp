@@ -17,7 +17,7 @@ constexpr Rule Multiplies(std::string_view op, std::string_view inputs, std::str
 }
 constexpr Rule Normalizes(std::string_view op, std::string_view inputs) { return {op, inputs, "y", WeightAxis::kAny}; }
 
-// By name.
+// Sorted by name.
 constexpr std::array kRules = {
     Computes("Abs", "x"),
     Computes("Acos", "x"),

@@ -10,7 +10,7 @@
 namespace epiphyte::kit::qdq {
 namespace {
 
-// From a zero point to the number that is furthest from it.
+// Greatest distance between a number of the type and the zero point.
 int64_t Farthest(EpElementType type, int64_t zero) { return std::max(zero - LowestOf(type), HighestOf(type) - zero); }
 
 int64_t Farthest(const Quantization& quantization) {
@@ -22,7 +22,7 @@ int64_t Farthest(const Quantization& quantization) {
   return farthest;
 }
 
-// By output, Σ |qw - wz|; empty where the numbers aren't there.
+// Σ |qw - wz| for each output; empty when the numbers are not available.
 std::vector<int64_t> MagnitudesOf(const ir::Tensor* numbers, const Quantization& w, const Sums& sums) {
   if (numbers == nullptr || (numbers->type != EP_TYPE_INT8 && numbers->type != EP_TYPE_UINT8)) return {};
   const AxisView view =

@@ -1,8 +1,8 @@
-// Whether int32 holds the sums of a product of quantised numbers,
+// HoldsSums: tells whether int32 holds the sums of a GEMM or convolution of quantised numbers,
 //
 //   sum = Σ (qx - xz)(qw - wz) + bias
 //
-// for every input that there can be. Integers wrap where it doesn't, which floats never do.
+// for every possible input. Integers wrap on overflow; floats never do.
 //
 //   const qdq::Sums sums{filters, [&](int64_t element) { return element / weights_of_filter; }};
 //   if (!qdq::HoldsSums(graph, weights, x, w, bias, sums)) return Decline("…");
@@ -17,14 +17,14 @@
 
 namespace epiphyte::kit::qdq {
 
-// Outputs that are sums over other weights. Each has as many of these.
+// Outputs that are sums over different weights. Each output has the same number of weights.
 struct Sums {
   int64_t outputs = 1;
-  std::function<int64_t(int64_t element)> output_of;  // of the weights' elements
+  std::function<int64_t(int64_t element)> output_of;  // output that an element of the weights belongs to
 };
 
-// `weights`: the value with the stored numbers. If it isn't a constant of bytes that are there, each may be any.
-// `bias`: that of output i is number i % its size; empty: there is none. x has one scale.
+// `weights` is the value with the stored numbers; without constant bytes, each may be any number of its type. `bias`:
+// output i uses element i % size; empty: no bias. `x` has one scale.
 bool HoldsSums(const ir::Graph& graph, int32_t weights, const Quantization& x, const Quantization& w,
                std::span<const int32_t> bias, const Sums& sums);
 

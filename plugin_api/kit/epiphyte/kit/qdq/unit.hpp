@@ -1,5 +1,5 @@
-// A QDQ unit: an operator together with the DequantizeLinear nodes in front of it and the QuantizeLinear nodes behind
-// it; and what a provider says of the units that it can run. units.hpp finds them.
+// Unit: a QDQ unit, which is an operator with the DequantizeLinear nodes before it and the QuantizeLinear nodes after
+// it. Options: the units that a provider can run. units.hpp finds units.
 //
 //   const qdq::Options options = {.widest_bits = 8, .refuse = [](const ir::Editor& editor, const qdq::Unit& unit) {
 //     return editor.node(unit.target).Is("Conv") ? "" : "only Conv";
@@ -18,49 +18,50 @@ namespace epiphyte::kit::qdq {
 
 struct Unit {
   int32_t target = -1;
-  std::vector<int32_t> dequantize;  // by input of the target: the DequantizeLinear in front of it, or -1
-  std::vector<int32_t> quantize;    // by output of the target: the QuantizeLinear behind it, or -1
-  int32_t clamp = -1;               // Relu or Clip between the target and its QuantizeLinear
-  Clamp range;                      // what that does
+  std::vector<int32_t> dequantize;  // for each input of the target: the DequantizeLinear before it, or -1
+  std::vector<int32_t> quantize;    // for each output of the target: the QuantizeLinear after it, or -1
+  int32_t clamp = -1;               // Relu or Clip between the target and its QuantizeLinear, or -1
+  Clamp range;                      // effect of `clamp`
   std::vector<int32_t> bounds;      // DequantizeLinear nodes that give the Clip its bounds
-  std::vector<int32_t> nodes;       // those of this unit and of no other, in an order in which they can run
-  // DequantizeLinear nodes that this unit reads, but that are among the nodes of an earlier one.
+  std::vector<int32_t> nodes;       // nodes that only this unit has, in execution order
+  // DequantizeLinear nodes that this unit reads and an earlier unit has among its nodes.
   std::vector<int32_t> shared;
 
-  // Not a single node, or a QuantizeLinear or DequantizeLinear that is left over.
+  // False for a single node, and for a QuantizeLinear or DequantizeLinear in no other unit.
   bool IsQdq() const { return !dequantize.empty(); }
 };
 
 struct Options {
-  int narrowest_bits = 4;  // of quantised numbers and weights: 2 to 16
+  int narrowest_bits = 4;  // least width of quantised numbers and weights, 2 to 16
   int widest_bits = 16;
-  // Relu and Clip that do something are part of the unit, too, and not only those that change no quantised number.
+  // True: Relu and Clip that change quantised numbers are part of the unit too. False: only those that change none.
   bool working_clamps = true;
-  // Products (MatMul, Gemm, Einsum) whose result stays float.
+  // Allows units of GEMMs (MatMul, Gemm, Einsum) with a float result.
   bool float_products = false;
-  // MatMul and Gemm of floats with dequantised weights.
+  // Allows units of MatMul and Gemm on floats with dequantised weights.
   bool weight_only_products = false;
-  // What a DequantizeLinear makes may also be read outside of units, or be an output of the graph. Where it isn't
-  // allowed, no float leaves a unit (but for float_products and weight_only_products).
+  // Allows a DequantizeLinear's result to be read outside of units, or to be a graph output. Otherwise no float leaves
+  // a unit, except for float_products and weight_only_products.
   bool dequantized_outputs = false;
-  // What only moves elements may have a result of another scale or zero point than its input.
+  // Allows operators that only move elements to have a result with another scale or zero point than the input.
   bool moves_between_scales = false;
-  // Weights without a sign go with numbers that have one, too: for those who correct sums by zero points of any sign.
+  // Allows unsigned weights with signed numbers, for kernels that correct sums by zero points of any sign.
   bool any_weight_sign = false;
-  // A bias whose scale isn't that of the input times that of the weights makes no unit. QuantizedBias (bias.hpp) brings
-  // any other to that scale.
+  // Requires a bias to have the product of the input's and the weights' scales as scale. QuantizedBias (bias.hpp)
+  // converts other biases to that scale.
   bool exact_bias_scale = false;
-  // Why the provider can't run a unit; empty if it can. Asked before it's known whose its nodes are: `nodes` and
+  // Says why the provider can't run a unit; empty if it can. Called before nodes are assigned to units: `nodes` and
   // `shared` are empty.
   std::function<std::string(const ir::Editor&, const Unit&)> refuse = nullptr;
 };
 
-// What isn't seen in the graph itself.
+// Facts about nodes that the graph does not contain.
 struct Surroundings {
-  std::vector<bool> taken;  // by node, may be shorter: others have it, so that it's in no unit
+  // One entry for each node; may be shorter. True: another provider has the node, so it is in no unit.
+  std::vector<bool> taken;
 };
 
-// "Conv 'conv1'"; nodes without a name are called after their first output.
+// "Conv 'conv1'". A node without a name is named by its first output.
 std::string NodeText(const ir::Graph& graph, const ir::Node& node);
 
 }  // namespace epiphyte::kit::qdq

@@ -29,13 +29,13 @@ class Finder {
   }
 
  private:
-  // Instead of a reader of a DequantizeLinear outside of units.
+  // Values of culprit_of_ besides node indices: no reader outside of units, and a graph output.
   static constexpr int32_t kNobody = -1;
   static constexpr int32_t kGraph = -2;
 
   struct Candidate {
     Unit unit;
-    std::vector<int32_t> reads;  // DequantizeLinear nodes, each once
+    std::vector<int32_t> reads;  // DequantizeLinear nodes without repetition
     bool dropped = false;
   };
 
@@ -51,7 +51,8 @@ class Finder {
   int32_t& unit_of(int32_t n) { return found_.unit_of_node[static_cast<size_t>(n)]; }
 
   void FindCandidate(int32_t n) {
-    if (editor_.removed(n) || candidate_of(n) >= 0) return;  // there, the clamp of an earlier one
+    // A node with a candidate here is the clamp of an earlier target.
+    if (editor_.removed(n) || candidate_of(n) >= 0) return;
     if (Taken(n)) {
       reason(n) = "another provider has it";
       return;
@@ -79,7 +80,7 @@ class Finder {
     return candidate_of(n) >= 0 && !candidates_[static_cast<size_t>(candidate_of(n))].dropped;
   }
 
-  // Notes who reads a DequantizeLinear outside of units, and that the units in front of that have to go.
+  // Records the reader of a DequantizeLinear outside of units, and drops the units that would make its input.
   void Leak(int32_t dequantize, int32_t culprit) {
     int32_t& noted = culprit_of_[static_cast<size_t>(dequantize)];
     if (noted != kNobody) return;
@@ -133,7 +134,7 @@ class Finder {
     unit_of(n) = static_cast<int32_t>(found_.units.size());
   }
 
-  // In the order of targets: what two units read is the first one's.
+  // Called in order of targets: a node that two units read belongs to the first.
   void Settle(int32_t n) {
     if (editor_.removed(n) || unit_of(n) >= 0) return;
     Unit unit;
@@ -161,14 +162,14 @@ class Finder {
     found_.units.push_back(std::move(unit));
   }
 
-  // A DequantizeLinear that a later target reads; each QuantizeLinear of a unit comes after its target.
+  // True for a DequantizeLinear that a later target reads. A QuantizeLinear always comes after the target of its unit.
   bool WillBeInUnit(int32_t n) {
     if (!IsDequantize(node(n)) || !node(n).HasOutput(0)) return false;
     const std::vector<int32_t>& readers = editor_.Readers(node(n).outputs[0]);
     return std::any_of(readers.begin(), readers.end(), [this](int32_t reader) { return IsInCandidate(reader); });
   }
 
-  // --- why not
+  // --- reasons why nodes are in no unit
 
   void GiveReason(int32_t n) {
     if (editor_.removed(n)) return;
@@ -197,9 +198,9 @@ class Finder {
   const Options& options_;
   const Surroundings& surroundings_;
   std::vector<Candidate> candidates_;
-  std::vector<int32_t> candidate_of_;  // by node: what it is the target or the clamp of; -1: of nothing
-  std::vector<int32_t> culprit_of_;    // by DequantizeLinear: who reads it outside of units
-  std::vector<size_t> work_;           // candidates that have to go
+  std::vector<int32_t> candidate_of_;  // for each node: candidate with this target or clamp; -1: none
+  std::vector<int32_t> culprit_of_;    // for each DequantizeLinear: its reader outside of units
+  std::vector<size_t> work_;           // candidates to drop
   Units found_;
 };
 

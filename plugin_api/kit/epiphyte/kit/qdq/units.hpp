@@ -1,6 +1,6 @@
-// QDQ node units: an operator together with the DequantizeLinear nodes in front of it and the QuantizeLinear nodes
-// behind it, which integer hardware runs as one. Every node of a graph is in exactly one unit; what makes no such unit
-// with others is one by itself, and `reasons` says why.
+// FindUnits: finds QDQ units, which integer hardware runs as one: an operator with the DequantizeLinear nodes before it
+// and the QuantizeLinear nodes after it. Every node of a graph is in exactly one unit. A node that forms no QDQ unit is
+// a unit by itself, and `reasons` says why.
 //
 //   ir::Editor editor(graph);
 //   const qdq::Units found = qdq::FindUnits(editor, {.widest_bits = 8});
@@ -10,8 +10,8 @@
 //     …
 //   }
 //
-// For GetCapability see host_units.hpp; while compiling, unshare.hpp gives every unit DequantizeLinear nodes of its
-// own. Operators and what they demand are in rules.hpp.
+// For GetCapability see host_units.hpp. While compiling, unshare.hpp gives every unit its own DequantizeLinear nodes.
+// rules.hpp lists operators and their requirements.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +24,15 @@
 namespace epiphyte::kit::qdq {
 
 struct Units {
-  // By target, which is an order in which they can run; but with dequantized_outputs, single nodes may stand before the
-  // unit whose floats they read.
+  // Sorted by target, which is an execution order. Exception: with dequantized_outputs, single nodes may precede the
+  // unit that makes the floats they read.
   std::vector<Unit> units;
   std::vector<int32_t> unit_of_node;  // index into units
-  std::vector<std::string> reasons;   // by node: why it's in no QDQ unit, one line; empty for the others
+  std::vector<std::string> reasons;   // for each node: why it is in no QDQ unit, one line; empty for nodes in one
 };
 
-// Linear in nodes and edges. Nothing has been changed through the editor yet; the graph has passed ir::Check. Throws
-// INVALID_GRAPH for attributes of another type than their operators have.
+// Takes time linear in nodes and edges. The graph must have passed ir::Check, and the editor must have changed nothing
+// yet. Throws INVALID_GRAPH for attributes of another type than their operators have.
 Units FindUnits(const ir::Editor& editor, const Options& options = {}, const Surroundings& surroundings = {});
 
 }  // namespace epiphyte::kit::qdq

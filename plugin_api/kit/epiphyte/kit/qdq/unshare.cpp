@@ -10,7 +10,7 @@
 namespace epiphyte::kit::qdq {
 namespace {
 
-// Puts a copy of the DequantizeLinear that makes `value` before `reader`, and has that read it.
+// Inserts a copy of the DequantizeLinear that makes `value` before `reader`, and makes `reader` read the copy.
 void CopyFor(ir::Editor& editor, int32_t dequantize, int32_t reader, size_t number) {
   const int32_t value = editor.node(dequantize).outputs[0];
   ir::Value info = editor.info(value);
@@ -29,7 +29,7 @@ void CopyFor(ir::Editor& editor, int32_t dequantize, int32_t reader, size_t numb
 
 size_t UnshareDequantize(ir::Editor& editor) {
   size_t copies = 0;
-  const int32_t count = editor.node_count();  // without the copies
+  const int32_t count = editor.node_count();  // the copies do not count
   for (int32_t n = 0; n < count; ++n) {
     if (editor.removed(n) || !IsDequantize(editor.node(n)) || !editor.node(n).HasOutput(0)) continue;
     const int32_t value = editor.node(n).outputs[0];

@@ -1,6 +1,5 @@
-// Gives every operator DequantizeLinear nodes of its own, so that each QDQ unit is whole by itself. For Compile, whose
-// graph is the plugin's to change; in GetCapability nodes can't be doubled, see
-// host_units.hpp.
+// UnshareDequantize: gives every operator its own DequantizeLinear nodes, so that each QDQ unit is complete. Use it in
+// Compile, where the plugin may change the graph. GetCapability can't copy nodes; see host_units.hpp.
 //
 //   ir::Editor editor(graph);
 //   qdq::UnshareDequantize(editor);
@@ -15,9 +14,9 @@
 
 namespace epiphyte::kit::qdq {
 
-// Where a DequantizeLinear makes an output of the graph, or where nodes read it in their bodies, it stays theirs;
-// otherwise it's the first reader's. Each other reader gets a copy before it, with the same handle. Returns how many
-// copies there are.
+// A DequantizeLinear that makes a graph output, or that nodes read in their bodies, stays as it is. Otherwise it stays
+// with its first reader. Each other reader gets a copy placed before it, with the same handle. Returns the number of
+// copies.
 size_t UnshareDequantize(ir::Editor& editor);
 
 }  // namespace epiphyte::kit::qdq

@@ -18,8 +18,8 @@ int64_t CheckedAdd(int64_t a, int64_t b) {
 }
 
 int64_t CheckedCount(std::span<const int64_t> dims) {
-  // A tensor with a dimension of 0 is empty however large the others are; their product must fit all the same, because
-  // kernels multiply parts of it.
+  // A tensor with a dimension of 0 is empty, however large its other dimensions are. Their product must fit all the
+  // same, because kernels multiply some of them.
   constexpr int64_t kMost = INT64_MAX / 64;
   int64_t count = 1;
   bool empty = false;

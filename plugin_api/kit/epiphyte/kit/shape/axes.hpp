@@ -1,9 +1,9 @@
-// Axes: from attributes and inputs, which come from files, to numbers in range.
+// Axes: converts axes from attributes and inputs, which come from files, to numbers in range.
 //
 //   const size_t axis = kit::NormalizeAxis(node.Int("axis", -1), x.size());
 //   const kit::AxisView view(x, axis);   // x as [outer, size, inner]
 //
-// They throw Error(EP_STATUS_INVALID_ARGUMENT).
+// All throw Error(EP_STATUS_INVALID_ARGUMENT).
 #pragma once
 
 #include <cstddef>
@@ -16,17 +16,17 @@
 
 namespace epiphyte::kit {
 
-// `axis` counted from the front; throws unless it is in [-rank, rank-1].
+// `axis` counted from the front. Throws unless it is in [-rank, rank-1].
 size_t NormalizeAxis(int64_t axis, size_t rank, std::string_view name = "axis");
-// Several axes, without repetitions.
+// Converts several axes and throws for duplicates.
 Dims NormalizeAxes(std::span<const int64_t> axes, size_t rank, std::string_view name = "axes");
-// For each dimension, whether it is among `axes`, which may repeat themselves.
+// Tells for each dimension whether it is among `axes`. `axes` may have duplicates.
 std::vector<bool> AxesMask(std::span<const int64_t> axes, size_t rank);
-// What attribute `keepdims` says, which is 0 or 1.
+// Value of the attribute `keepdims`, which must be 0 or 1.
 bool CheckedKeepDims(int64_t keepdims);
-// The dimensions without those that are marked in `reduced`, or with a 1 in their place.
+// The dimensions without those marked in `reduced`, or with 1 in their place if `keep`.
 Dims ReducedDims(const Dims& dims, const std::vector<bool>& reduced, bool keep);
-// The axes of `perm`, which must be all of those of a tensor of dimensions `x`, in another order.
+// The axes of `perm`. They must be a permutation of the axes of a tensor with dimensions `x`.
 Dims NormalizePermutation(std::span<const int64_t> perm, std::span<const int64_t> x);
 
 // A view of a tensor as [outer, size, inner].

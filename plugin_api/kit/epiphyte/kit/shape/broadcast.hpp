@@ -1,4 +1,4 @@
-// Broadcasting: numpy's rules, and an iteration that is as long and flat as the shapes allow.
+// BroadcastShape and BroadcastLoop: numpy's broadcasting, iterated in as few and long rows as the shapes allow.
 //
 //   const kit::Dims out = kit::BroadcastShape(a, b);
 //   const kit::BroadcastLoop<2> loop(out, {&a, &b});
@@ -6,8 +6,8 @@
 //     // out[0..n) from in[k].offset, where in[k].stride is 1, or 0 for a scalar
 //   });
 //
-// Neighbouring dimensions that are broadcast alike are joined, so equal shapes give one row, a tensor and a scalar too,
-// and [N,C,H,W] with [C,1,1] gives N*C rows of H*W. Memory is row-major.
+// Neighbouring dimensions that broadcast alike are merged. So equal shapes give one row, as do a tensor and a scalar;
+// [N,C,H,W] with [C,1,1] gives N*C rows of H*W. Memory is row-major.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,8 @@
 
 namespace epiphyte::kit {
 
-// The shape that all of `shapes` broadcast to; throws Error(EP_STATUS_INVALID_ARGUMENT) where they don't. How many
-// elements it has is for the caller to check: CheckedCount.
+// The shape that all `shapes` broadcast to. Throws Error(EP_STATUS_INVALID_ARGUMENT) when they do not broadcast. The
+// caller must check the element count: CheckedCount.
 Dims BroadcastShape(std::span<const Dims* const> shapes);
 Dims BroadcastShape(const Dims& a, const Dims& b);
 
@@ -31,7 +31,7 @@ class BroadcastLoop {
  public:
   struct Operand {
     int64_t offset;
-    int64_t stride;  // of the innermost loop: 0 or 1
+    int64_t stride;  // stride of the innermost loop: 0 or 1
   };
   using Operands = std::array<Operand, kInputs>;
 
@@ -55,11 +55,11 @@ class BroadcastLoop {
   }
 
   int64_t count() const { return count_; }
-  // The joined dimensions, innermost first; at least one. And by how much operand k moves along one of them.
+  // The merged dimensions, innermost first; at least one. Stride: the stride of operand k along a dimension.
   std::span<const int64_t> sizes() const { return {sizes_.data(), sizes_.size()}; }
   int64_t Stride(size_t dimension, size_t k) const { return strides_[dimension][k]; }
 
-  // Calls row(n, out, operands) for the elements [begin, end) of the output, in order, row by row.
+  // Calls row(n, out, operands) for the output elements [begin, end), in order, row by row.
   template <typename Row>
   void Run(int64_t begin, int64_t end, const Row& row) const {
     if (begin >= end) return;
@@ -92,7 +92,7 @@ class BroadcastLoop {
   }
 
  private:
-  // Adds a dimension outside of those that are there, or joins it with the outermost one.
+  // Adds a dimension outside of the present ones, or merges it with the outermost one.
   void AddOuter(int64_t size, const std::array<int64_t, kInputs>& stride) {
     if (!sizes_.empty()) {
       bool joins = true;

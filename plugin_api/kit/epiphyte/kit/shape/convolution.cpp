@@ -26,7 +26,7 @@ ConvolutionShape::ConvolutionShape(const WindowAttributes& attributes, const Dim
                                    int64_t group_count)
     : x(x_dims), w(w_dims), group(CheckedGroup(group_count)) {
   CheckRanks(x, w);
-  // A product of w[1] and the groups may be too large for its type.
+  // Compares quotients, because the product of w[1] and the groups may overflow.
   if (x[1] % group != 0 || x[1] / group != w[1] || w[0] % group != 0)
     FailArgument(x[1], " input channels, ", group, " groups and weights for ", w[0], " x ", w[1],
                  " channels don't fit together");
@@ -48,7 +48,7 @@ TransposedConvolutionShape::TransposedConvolutionShape(const TransposedConvoluti
   CheckWindowList(window.dilations, spatial, 1, "dilations");
   CheckWindowList(window.pads, spatial * 2, INT32_MIN, "pads");
   CheckWindowList(attributes.output_padding, spatial, 0, "output_padding");
-  // Some write the whole shape of the output, batch and channels included.
+  // Some models give the whole output shape, with batch and channels.
   std::span<const int64_t> wanted = attributes.output_shape;
   if (wanted.size() == spatial + 2) wanted = wanted.subspan(2);
   CheckWindowList(wanted, spatial, 0, "output_shape");
@@ -61,7 +61,7 @@ TransposedConvolutionShape::TransposedConvolutionShape(const TransposedConvoluti
       FailArgument("kernel_shape differs from the weights' shape");
     if (w[i + 2] < 1) FailArgument("a kernel without elements");
     const int64_t extent = CheckedAdd(CheckedMultiply(w[i + 2] - 1, dilation), 1);
-    // What all kernels together cover, and what is added behind.
+    // Extent that all kernels cover together, plus the output padding.
     const int64_t full = CheckedAdd(CheckedMultiply(x[i + 2] - 1, stride), CheckedAdd(extent, added));
     int64_t begin = 0;
     int64_t output = 0;
@@ -77,7 +77,7 @@ TransposedConvolutionShape::TransposedConvolutionShape(const TransposedConvoluti
       output = CheckedAdd(full, -begin - (padded ? window.pads[i + spatial] : 0));
     }
     if (output < 0) FailArgument(x[i + 2], " elements and a kernel of extent ", extent, " leave an output of ", output);
-    CheckedCount(Dims{output});  // from here on nothing is so large that a sum overflows
+    CheckedCount(Dims{output});  // limits sizes, so that no later sum overflows
     strides.push_back(stride);
     dilations.push_back(dilation);
     pads_begin.push_back(begin);

@@ -1,10 +1,10 @@
-// The shapes of convolutions, forward and transposed.
+// ConvolutionShape: the shapes of convolutions, forward and transposed.
 //
 //   const kit::ConvolutionShape shape(attributes, x, w, kit::CheckedGroup(node.Int("group", 1)));
 //   shape.y;                // [N, M, d…]
 //   shape.in_per_group();   // input channels that one filter reads
 //
-// They throw Error(EP_STATUS_INVALID_ARGUMENT) when the shapes don't fit together.
+// All throw Error(EP_STATUS_INVALID_ARGUMENT) when the shapes do not fit together.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@
 
 namespace epiphyte::kit {
 
-// The attribute, which must be at least 1.
+// The attribute `group`; throws when it is below 1.
 int64_t CheckedGroup(int64_t group);
 
-// Input [N, C, d…] and weights [M, C/group, k…].
+// The shape of a convolution of an input [N, C, d…] with weights [M, C/group, k…].
 struct ConvolutionShape {
   Dims x, w, y;
   Window window;
@@ -31,18 +31,18 @@ struct ConvolutionShape {
   int64_t filters() const { return w[0]; }
   int64_t filters_per_group() const { return w[0] / group; }
   int64_t in_per_group() const { return w[1]; }
-  int64_t taps() const { return w.Count(2, w.size()); }          // of the kernel, for one channel
-  int64_t in_positions() const { return x.Count(2, x.size()); }  // elements of a plane of the input
-  int64_t positions() const { return y.Count(2, y.size()); }     // and of the output
+  int64_t taps() const { return w.Count(2, w.size()); }          // elements of the kernel for one channel
+  int64_t in_positions() const { return x.Count(2, x.size()); }  // elements of one input plane
+  int64_t positions() const { return y.Count(2, y.size()); }     // elements of one output plane
 };
 
-// As in the model.
+// The attributes as the model has them.
 struct TransposedConvolutionAttributes {
   WindowAttributes window;
   std::vector<int64_t> output_padding, output_shape;
   int64_t group = 1;
 
-  // A node is anything that has String, Ints and Int: ir::Node, NodeView.
+  // `Node` is any type with String, Ints and Int: ir::Node, NodeView.
   template <typename Node>
   static TransposedConvolutionAttributes Read(const Node& node) {
     TransposedConvolutionAttributes attributes;
@@ -56,11 +56,12 @@ struct TransposedConvolutionAttributes {
   }
 };
 
-// Input [N, C, d…] and weights [C, M/group, k…]. Every input element adds its kernel to the output.
+// The shape of a transposed convolution of an input [N, C, d…] with weights [C, M/group, k…]. Every input element adds
+// its kernel to the output.
 struct TransposedConvolutionShape {
   Dims x, w, y;
   Dims strides, dilations, pads_begin;
-  Dims pads_end;  // so that the sizes add up; below 0 where output is added
+  Dims pads_end;  // derived so that the sizes add up; negative where output is added
 
   TransposedConvolutionShape() = default;
   TransposedConvolutionShape(const TransposedConvolutionAttributes& attributes, const Dims& x, const Dims& w);

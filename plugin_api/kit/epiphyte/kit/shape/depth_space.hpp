@@ -1,9 +1,9 @@
-// DepthToSpace and SpaceToDepth: transposes of six axes, in which a block's rows and columns are axes of their own.
+// BlockMove: DepthToSpace and SpaceToDepth as transposes of six axes. A block's rows and columns are axes of their own.
 //
 //   const kit::BlockMove move = kit::DepthToSpaceMove(x, node.Int("blocksize", 0), mode == "DCR");
-//   // x, seen as move.split, with its axes in the order move.order, is the result: move.dims
+//   // The result is x viewed as move.split, with its axes in the order move.order; its shape is move.dims.
 //
-// They throw Error(EP_STATUS_INVALID_ARGUMENT).
+// All throw Error(EP_STATUS_INVALID_ARGUMENT).
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@
 namespace epiphyte::kit {
 
 struct BlockMove {
-  Dims split;  // the input's dimensions, with the block's as their own
-  Dims order;  // of those axes in the result
-  Dims dims;   // of the result
+  Dims split;  // dimensions of the input, with the block's as dimensions of their own
+  Dims order;  // order of those axes in the result
+  Dims dims;   // dimensions of the result
 };
 
-// The attribute, which must be at least 1.
+// The attribute `blocksize`; throws when it is below 1.
 int64_t CheckedBlockSize(int64_t size);
 
-// `depth_first`: mode DCR, where the block's elements are the outer part of the channels; else CRD.
+// `depth_first` true is mode DCR: the block's elements are the outer part of the channels. False is mode CRD.
 BlockMove DepthToSpaceMove(const Dims& x, int64_t block, bool depth_first);
 BlockMove SpaceToDepthMove(const Dims& x, int64_t block);
 

@@ -1,11 +1,11 @@
-// Dims: the dimensions of a tensor, with room for eight of them inside the object. And how many elements they make.
+// Dims: the dimensions of a tensor, stored inline up to rank 8. CountElements: their number of elements.
 //
 //   kit::Dims dims = {2, 3, 224, 224};
 //   dims.Count();      // 301056
 //   dims.Count(2, 4);  // 50176
 //
-// Dimensions that come from a file or from another library are counted with CountElements, which notices overflow;
-// Count is for those that have been checked.
+// Count dimensions from a file or from another library with CountElements, which detects overflow. Count is for
+// dimensions that have been checked.
 #pragma once
 
 #include "epiphyte/kit/abi/cxx20.hpp"
@@ -83,11 +83,11 @@ class Dims {
   std::vector<int64_t> heap_;
 };
 
-// The product of the dimensions; those that aren't known (-1) count as 1. False when it is more than 2^44 without the
-// dimensions of 0: no product of some of the dimensions, or with the size of an element, overflows.
+// Computes the product of the dimensions; unknown dimensions (-1) count as 1. Returns false if the product without the
+// dimensions of 0 exceeds 2^44. So no product of some of the dimensions, also with an element size, overflows.
 bool CountElements(std::span<const int64_t> dims, uint64_t* count);
 
-// "[2,3,224,224]", for messages.
+// The dimensions for messages: "[2,3,224,224]".
 std::string ShapeText(std::span<const int64_t> dims);
 
 }  // namespace epiphyte::kit

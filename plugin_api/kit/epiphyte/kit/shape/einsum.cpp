@@ -9,7 +9,7 @@
 namespace epiphyte::kit {
 namespace {
 
-// A term without spaces, its "..." as one '.'.
+// A term without spaces; "..." becomes '.'.
 std::string ParseTerm(std::string_view text, std::string_view equation) {
   std::string term;
   for (size_t i = 0; i < text.size(); ++i) {

@@ -1,12 +1,12 @@
-// Einsum: its equation, parsed and checked ("ij,jk->ik", with an ellipsis for any number of dimensions), and the shapes
-// that it gives to operands.
+// Einsum: an equation, parsed and checked, and the shapes that result from operands. The equation is like "ij,jk->ik";
+// an ellipsis stands for any number of dimensions.
 //
 //   const auto equation = kit::EinsumEquation::Parse(node.String("equation"));
 //   const kit::EinsumShape shape(equation, operands);
-//   shape.y;                          // of the result
-//   shape.sizes.at(shape.output[0]);  // of its first dimension
+//   shape.y;                          // dimensions of the result
+//   shape.sizes.at(shape.output[0]);  // size of its first dimension
 //
-// They throw Error(EP_STATUS_INVALID_ARGUMENT).
+// All throw Error(EP_STATUS_INVALID_ARGUMENT).
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@
 
 namespace epiphyte::kit {
 
-// Labels are small numbers: a letter's code, or kEllipsis + i for the i-th dimension, from the right, of an ellipsis.
+// A label is a small number: a letter's code, or kEllipsis + i for dimension i of an ellipsis, counted from the right.
 using EinsumLabels = std::vector<int>;
 
 struct EinsumEquation {
@@ -30,23 +30,23 @@ struct EinsumEquation {
   std::string output;
   bool has_output = false;
 
-  // Throws for anything that is not an equation.
+  // Throws for a text that is not an equation.
   static EinsumEquation Parse(std::string_view text);
 
-  // The label of each dimension of an operand; throws when the rank doesn't fit.
+  // The label of each dimension of an operand. Throws when the rank does not fit.
   static EinsumLabels Labels(std::string_view term, size_t rank);
-  // The labels of the output. Without "->": the ellipsis, then the letters that occur once, in order.
+  // The labels of the output. Without "->" these are the ellipsis, then the letters that occur once, in order.
   EinsumLabels OutputLabels(const std::vector<EinsumLabels>& operands) const;
 };
 
 // An equation over operands of known shapes.
 struct EinsumShape {
-  std::vector<EinsumLabels> operands;  // by operand and dimension
-  EinsumLabels output;                 // by dimension of the result
-  std::map<int, int64_t> sizes;        // by label
+  std::vector<EinsumLabels> operands;  // labels for each operand and dimension
+  EinsumLabels output;                 // labels for each dimension of the result
+  std::map<int, int64_t> sizes;        // size for each label
   Dims y;
 
-  // A dimension of 1 is broadcast to the size that its label has elsewhere.
+  // A dimension of 1 broadcasts to the size that its label has elsewhere.
   EinsumShape(const EinsumEquation& equation, std::span<const Dims* const> shapes);
 };
 

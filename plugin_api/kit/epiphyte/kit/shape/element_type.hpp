@@ -13,11 +13,11 @@
 
 namespace epiphyte::kit {
 
-// Bytes of `count` elements; packed types round up. 0 for strings, which have no fixed size, and for what is no type.
+// Bytes of `count` elements; packed types round up. 0 for strings, which have no fixed size, and for invalid types.
 uint64_t ElementBytes(EpElementType type, uint64_t count);
-// As ONNX writes it; "type 99" for a number that is none.
+// The type's name in ONNX; "type 99" for an unknown number.
 std::string TypeName(EpElementType type);
-// A type that ONNX defines, not UNDEFINED.
+// True for a type that ONNX defines, except UNDEFINED.
 bool IsElementType(EpElementType type);
 
 }  // namespace epiphyte::kit

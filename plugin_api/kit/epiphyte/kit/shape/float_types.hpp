@@ -1,12 +1,13 @@
-// Element types that C++ has no type for, and their conversions from and to float.
+// Element types that C++ lacks, and their conversions from and to float.
 //
-// Each is a struct of its bits that converts explicitly, so a kernel computes in float and rounds once:
+// Each is a struct of its bits with explicit conversions, so a kernel computes in float and rounds once:
 //
 //     Float16 Add(Float16 a, Float16 b) { return Float16(float(a) + float(b)); }
 //
-// From float everything rounds to nearest even. What is too large becomes infinity in Float16 and BFloat16; the 8-bit
-// formats follow ONNX's tables for Cast, as its newest version has them: the largest finite value with `saturate`,
-// otherwise infinity or, without one, NaN. Infinity is just too large.
+// Conversion from float rounds to nearest even. Numbers that are too large become infinity in Float16 and BFloat16. The
+// 8-bit formats follow the tables of Cast in ONNX's newest version: the largest finite value with `saturate`, otherwise
+// infinity, or NaN in formats without infinity. Infinity is treated as too large.
+//
 // Conversions of the 16-bit formats have no branches, so loops over them vectorise.
 #pragma once
 
@@ -24,7 +25,7 @@ struct Float16 {
   explicit Float16(float value) : bits(Encode(value)) {}
   explicit operator float() const {
     const uint32_t magnitude = (bits & 0x7FFFu) << 13;
-    // Right for subnormals too: they are subnormal floats before the multiplication.
+    // This is right for subnormals too: before the multiplication they are subnormal floats.
     const uint32_t scaled = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) * 0x1p112f);
     const uint32_t finite_or_not = magnitude >= 0x0F800000u ? magnitude | 0x7F800000u : scaled;
     return std::bit_cast<float>(finite_or_not | (bits & 0x8000u) << 16);
@@ -57,8 +58,8 @@ struct BFloat16 {
   explicit operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 };
 
-// The 8-bit formats with a sign. kFnuz: no infinity, no negative zero, 0x80 is NaN; kMaxCode: the largest finite
-// magnitude; codes above it are infinity or NaN.
+// The 8-bit formats with a sign. kMaxCode is the largest finite magnitude; codes above it are infinity or NaN. kFnuz
+// formats have no infinity and no negative zero; their NaN is 0x80.
 template <int kMantissaBits, int kBias, uint8_t kMaxCode, bool kInfinity, bool kFnuz>
 struct Float8 {
   uint8_t bits;
@@ -110,7 +111,7 @@ using Float8E4M3FNUZ = Float8<3, 8, 0x7F, false, true>;
 using Float8E5M2 = Float8<2, 15, 0x7B, true, false>;
 using Float8E5M2FNUZ = Float8<2, 16, 0x7F, false, true>;
 
-// A power of two, 2^(bits - 127), or NaN (0xFF). It has no sign: that of the float is dropped.
+// A power of two, 2^(bits - 127), or NaN (0xFF). The format has no sign; the float's sign is dropped.
 struct Float8E8M0 {
   enum class Rounding { kUp, kDown, kNearest };
   uint8_t bits;
@@ -132,7 +133,7 @@ struct Float8E8M0 {
   }
 };
 
-// Four bits, in the low half of `bits`: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives. Always saturates; NaN
+// Four bits in the low half of `bits`: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives. Conversion always saturates; NaN
 // becomes 6.
 struct Float4E2M1 {
   uint8_t bits;
@@ -172,7 +173,7 @@ int8_t LoadPackedSigned(const uint8_t* data, uint64_t i) {
   constexpr unsigned kSign = 1u << (kBits - 1);
   return static_cast<int8_t>(static_cast<int>(value ^ kSign) - static_cast<int>(kSign));
 }
-// Leaves the other elements of the byte as they are.
+// Stores element i and keeps the other elements of the byte.
 template <int kBits>
 void StorePacked(uint8_t* data, uint64_t i, unsigned value) {
   constexpr unsigned kPerByte = 8 / kBits;

@@ -1,9 +1,9 @@
-// The shapes of Gather, GatherElements and GatherND.
+// Shapes of Gather, GatherElements and GatherND.
 //
 //   const kit::Dims y = kit::GatherDims(x, indices, kit::NormalizeAxis(axis, x.size()));
 //   const kit::GatherNdShape shape(x, indices, batch_dims);
 //
-// They throw Error(EP_STATUS_INVALID_ARGUMENT). What the indices are is for whoever reads them to check.
+// All throw Error(EP_STATUS_INVALID_ARGUMENT). They do not see the index values: code that reads these must check them.
 #pragma once
 
 #include <cstddef>
@@ -13,19 +13,21 @@
 
 namespace epiphyte::kit {
 
-// `indices` takes the place of the axis.
+// The result's shape: x with the axis replaced by the dimensions of `indices`.
 Dims GatherDims(const Dims& x, const Dims& indices, size_t axis);
 
-// GatherElements has the shape of its indices, which must lie inside x apart from the axis.
+// Checks the shapes of GatherElements. The result has the shape of `indices`, which must not exceed x except along the
+// axis.
 void CheckGatherElements(const Dims& x, const Dims& indices, size_t axis);
 
-// Tuples along the last dimension of `indices` take parts of x; the first `batch` dimensions are common to both.
+// Each tuple along the last dimension of `indices` selects a part of x. The first `batch` dimensions are common to
+// both.
 struct GatherNdShape {
   size_t batch;
   size_t depth;  // numbers in a tuple
   int64_t tuples;
-  int64_t run;  // elements that a tuple takes
-  Dims dims;    // of the result
+  int64_t run;  // elements that a tuple selects
+  Dims dims;    // dimensions of the result
 
   GatherNdShape(const Dims& x, const Dims& indices, int64_t batch_dims);
 };

@@ -1,4 +1,4 @@
-// Concat and Split: tensors that differ along one axis.
+// ConcatShape, CheckSplit, SplitEvenly: shapes of Concat and Split along one axis.
 //
 //   kit::ConcatShape concat(first, node.Int("axis", 1));
 //   for (const Dims& next : others) concat.Add(next);
@@ -6,7 +6,7 @@
 //
 //   const kit::Dims sizes = kit::SplitEvenly(x[axis], outputs, /*last_may_be_smaller=*/version >= 18);
 //
-// They throw Error(EP_STATUS_INVALID_ARGUMENT).
+// All throw Error(EP_STATUS_INVALID_ARGUMENT).
 #pragma once
 
 #include <cstddef>
@@ -19,13 +19,13 @@ namespace epiphyte::kit {
 
 class ConcatShape {
  public:
-  // `first` outlives the object.
+  // `first` must outlive the object.
   ConcatShape(const Dims& first, int64_t axis);
-  // The shape of the next input: as the first apart from the axis.
+  // Adds the next input. Its shape must equal the first one's except along the axis.
   void Add(const Dims& next);
 
   size_t axis() const { return axis_; }
-  // Of all inputs so far; throws when no memory could hold such a tensor.
+  // Shape of all inputs so far. Throws when no memory could hold such a tensor.
   const Dims& Result() const;
 
  private:
@@ -35,10 +35,10 @@ class ConcatShape {
   size_t inputs_ = 1;
 };
 
-// The parts of a dimension that a node's `split` gives: one for each output, that sum up to the dimension.
+// Checks a node's `split`: one part for each output, which sum up to the dimension.
 void CheckSplit(std::span<const int64_t> split, size_t outputs, int64_t dim);
-// Equal parts for `outputs` outputs, at least one. Where they may not differ the dimension must be a multiple; else the
-// last ones are smaller.
+// Sizes of equal parts for `outputs` outputs; there is at least one output. If the last parts may not be smaller, the
+// dimension must be a multiple of `outputs`.
 Dims SplitEvenly(int64_t dim, size_t outputs, bool last_may_be_smaller);
 
 }  // namespace epiphyte::kit

@@ -1,4 +1,4 @@
-// Numbers as people write them: the shortest text that reads back as the same number.
+// NumberText: the shortest text that reads back as the same number.
 //
 //   NumberText(0.1f) == "0.1";  NumberText(1e-5) == "1e-05";  NumberText(-0.0) == "-0"
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace epiphyte::kit {
 
-// Without an exponent from 1e-4 to below 1e16. What isn't finite is "nan", "inf", "-inf".
+// Magnitudes from 1e-4 to below 1e16 have no exponent. Numbers that are not finite are "nan", "inf", "-inf".
 template <typename F>
 std::string NumberText(F number) {
   if (std::isnan(number)) return "nan";

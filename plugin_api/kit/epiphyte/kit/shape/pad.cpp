@@ -54,7 +54,7 @@ std::vector<int64_t> PadMap(PadMode mode, int64_t dim, int64_t before, int64_t a
         case PadMode::kEdge: at = std::clamp<int64_t>(at, 0, kept - 1); break;
         case PadMode::kWrap: at = (at % kept + kept) % kept; break;
         case PadMode::kReflect: {
-          if (-kept < at && at < 2 * kept - 1) {  // once, which needs no division
+          if (-kept < at && at < 2 * kept - 1) {  // a single reflection needs no division
             at = at < 0 ? -at : 2 * (kept - 1) - at;
             break;
           }
@@ -87,7 +87,7 @@ Dims PaddedDims(const Dims& x, const Dims& before, const Dims& after) {
 
 std::pair<int64_t, int64_t> CenterPads(int64_t dim, int64_t wanted) {
   const int64_t missing = wanted - dim;
-  // Halves round towards the front in both directions.
+  // Halves are rounded towards the front, both for padding and for cropping.
   const int64_t before = missing >= 0 ? missing / 2 : -(-missing / 2);
   return {before, missing - before};
 }

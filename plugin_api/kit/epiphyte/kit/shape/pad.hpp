@@ -1,7 +1,7 @@
-// Pad: what is added to each dimension, or cut off where a pad is below 0, and where its elements come from.
+// Pad: elements that are added to each dimension, or cut off by a negative pad, and the source of each result element.
 //
 //   const kit::Dims y = kit::PaddedDims(x, before, after);
-//   const auto map = kit::PadMap(kit::PadModeOf("reflect"), x[i], before[i], after[i], y[i]);   // of axis i
+//   const auto map = kit::PadMap(kit::PadModeOf("reflect"), x[i], before[i], after[i], y[i]);   // for axis i
 #pragma once
 
 #include <cstdint>
@@ -17,28 +17,29 @@ namespace epiphyte::kit {
 enum class PadMode : uint8_t { kConstant, kReflect, kEdge, kWrap };
 PadMode PadModeOf(std::string_view name);
 
-// One pad for each dimension on each side. Throws Error(EP_STATUS_INVALID_ARGUMENT) when less than nothing is left.
+// Shape after padding, with one pad for each dimension on each side. Throws Error(EP_STATUS_INVALID_ARGUMENT) when a
+// dimension becomes negative.
 Dims PaddedDims(const Dims& x, const Dims& before, const Dims& after);
 
-// The same, of a list as nodes have it: one number before and one after each of `axes`, first all of the former. Axes
-// that aren't among them get none.
+// Pads from a list as nodes have it: first the numbers before each of `axes`, then the numbers after each. Other axes
+// get no padding.
 struct Pads {
   Dims before;
   Dims after;
 
   Pads(size_t rank, std::span<const int64_t> pads, std::span<const int64_t> axes);
-  // For all axes.
+  // The list covers all axes.
   Pads(size_t rank, std::span<const int64_t> pads);
 };
 
-// Where in a dimension each of the `size` elements of the result comes from; -1: nowhere, it is the constant. Negative
-// pads crop, and the other modes see only what is left. Throws when that is nothing.
+// For each of the `size` result elements, the index of its source in the dimension; -1: the constant. Negative pads
+// crop, and the other modes see only the rest. Throws when the rest is empty.
 std::vector<int64_t> PadMap(PadMode mode, int64_t dim, int64_t before, int64_t after, int64_t size);
-// The same of elements [begin, end) only.
+// The same map for result elements [begin, end) only.
 std::vector<int64_t> PadMap(PadMode mode, int64_t dim, int64_t before, int64_t after, int64_t size, int64_t begin,
                             int64_t end);
 
-// The pads that give a dimension `wanted` elements, on both sides alike, as CenterCropPad has them: before, after.
+// Pads before and after that give a dimension `wanted` elements, equal on both sides as in CenterCropPad.
 std::pair<int64_t, int64_t> CenterPads(int64_t dim, int64_t wanted);
 
 }  // namespace epiphyte::kit

@@ -1,4 +1,4 @@
-// The shapes of pools: MaxPool, AveragePool, LpPool and their global forms.
+// PoolAttributes: attributes and shapes of MaxPool, AveragePool, LpPool and their global forms.
 //
 //   const auto attributes = kit::PoolAttributes::Read(node, node.Is("GlobalMaxPool"));
 //   const kit::Window window = attributes.Resolve(x);
@@ -17,9 +17,9 @@ struct PoolAttributes {
   bool global = false;
   bool ceil_mode = false;
   bool include_pad = false;   // averages count the padding
-  bool column_major = false;  // MaxPool's indices
+  bool column_major = false;  // MaxPool's indices are column-major
 
-  // A node is anything that has String, Ints and Int: ir::Node, NodeView. Throws when a kernel is missing.
+  // `Node` is any type with String, Ints and Int: ir::Node, NodeView. Throws when a kernel is missing.
   template <typename Node>
   static PoolAttributes Read(const Node& node, bool is_global) {
     PoolAttributes attributes;
@@ -32,9 +32,9 @@ struct PoolAttributes {
     return attributes;
   }
 
-  // For an input [N, C, d…]. Throws Error(EP_STATUS_INVALID_ARGUMENT).
+  // Resolves the attributes for an input [N, C, d…]. Throws Error(EP_STATUS_INVALID_ARGUMENT).
   Window Resolve(const Dims& x) const;
-  // The index that MaxPool gives for element `offset` of a plane of x, in the order that storage_order asks for.
+  // The index that MaxPool stores for element `offset` of a plane of x, in the order of storage_order.
   int64_t StoredIndex(int64_t offset, const Dims& x) const;
 
  private:

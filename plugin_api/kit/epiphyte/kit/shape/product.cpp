@@ -7,7 +7,7 @@
 namespace epiphyte::kit {
 namespace {
 
-// The dimensions before the matrix, with ones in front to `rank`.
+// The batch dimensions, with leading ones up to `rank`.
 Dims BatchOf(const Dims& dims, size_t rank) {
   Dims batch(rank, 1);
   const size_t own = dims.size() < 2 ? 0 : dims.size() - 2;

@@ -1,5 +1,5 @@
-// The shapes of matrix products: as numpy.matmul has them, where batches broadcast and vectors stand for matrices of
-// one row or one column; and those of Gemm.
+// ProductShape and GemmShape: shapes of matrix products. ProductShape follows numpy.matmul: batches broadcast, and a
+// vector is a matrix of one row or one column.
 //
 //   const kit::ProductShape shape(a, b);
 //   for (int64_t i = 0; i < shape.batch.Count(); ++i)
@@ -12,16 +12,16 @@
 
 namespace epiphyte::kit {
 
-// They throw Error(EP_STATUS_INVALID_ARGUMENT) for shapes that can't be multiplied.
+// Throws Error(EP_STATUS_INVALID_ARGUMENT) for shapes that can't be multiplied.
 struct ProductShape {
   Dims batch, y;
   int64_t m = 0, k = 0, n = 0;
-  Dims a_batch, b_batch;  // of the operands, with ones in front to the rank of `batch`
+  Dims a_batch, b_batch;  // batch dimensions of the operands, with leading ones up to the rank of `batch`
 
   ProductShape() = default;
   ProductShape(const Dims& a, const Dims& b);
 
-  // Which matrix of an operand belongs to batch `index`.
+  // Index of the operand's matrix for batch `index`.
   int64_t OffsetA(int64_t index) const { return Offset(a_batch, index); }
   int64_t OffsetB(int64_t index) const { return Offset(b_batch, index); }
 
@@ -39,7 +39,7 @@ struct ProductShape {
   }
 };
 
-// Two matrices, either of which may be transposed.
+// The shape of a Gemm; either matrix may be transposed.
 struct GemmShape {
   int64_t m = 0, k = 0, n = 0;
 
@@ -47,12 +47,12 @@ struct GemmShape {
   GemmShape(const Dims& a, const Dims& b, bool transpose_a, bool transpose_b);
 };
 
-// What Gemm adds, as [rows, columns] that broadcast to [m, n].
+// Gemm's addend as [rows, columns], which broadcast to [m, n].
 struct GemmAddend {
   int64_t rows = 1, columns = 1;
 
   GemmAddend(const Dims& c, const GemmShape& shape);
-  // Where the element for `row` and `column` of the result lies.
+  // Offset of the addend's element for `row` and `column` of the result.
   int64_t Offset(int64_t row, int64_t column) const {
     return (rows == 1 ? 0 : row * columns) + (columns == 1 ? 0 : column);
   }

@@ -11,7 +11,7 @@ namespace {
 
 [[noreturn]] void FailDelta() { FailArgument("a delta of 0 found, another number expected"); }
 
-// Of a distance above 0.
+// `distance` must be above 0.
 int64_t Steps(uint64_t distance, uint64_t step) {
   const uint64_t steps = (distance - 1) / step;
   if (steps >= uint64_t{1} << 57) FailArgument("a range of ", steps, " steps found, fewer than 2^57 expected");
@@ -24,7 +24,7 @@ int64_t RangeCount(int64_t start, int64_t limit, int64_t delta) {
   if (delta == 0) FailDelta();
   const bool up = delta > 0;
   if (up ? limit <= start : limit >= start) return 0;
-  // Distances of 64-bit numbers need all 64 bits of an unsigned one.
+  // The distance of two 64-bit numbers may need all 64 bits of an unsigned integer.
   const uint64_t low = static_cast<uint64_t>(up ? start : limit), high = static_cast<uint64_t>(up ? limit : start);
   return Steps(high - low, up ? static_cast<uint64_t>(delta) : 0 - static_cast<uint64_t>(delta));
 }

@@ -1,8 +1,8 @@
-// Range: how many numbers lie from `start` on, `delta` apart, before `limit`.
+// RangeCount: how many numbers there are from `start` up to, but not including, `limit`, in steps of `delta`.
 //
 //   const int64_t count = kit::RangeCount(start, limit, delta);
 //
-// They throw Error(EP_STATUS_INVALID_ARGUMENT) for a delta of 0 and for what no tensor could hold.
+// All throw Error(EP_STATUS_INVALID_ARGUMENT) for a delta of 0 and for a count that no tensor could hold.
 #pragma once
 
 #include "epiphyte/kit/abi/cxx20.hpp"

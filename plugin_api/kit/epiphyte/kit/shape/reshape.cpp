@@ -19,7 +19,7 @@ namespace {
 Dims ReshapeDims(const Dims& input, std::span<const int64_t> wanted, bool allow_zero) {
   Dims output(wanted);
   size_t left_over = wanted.size();
-  // Copied dimensions cancel out on both sides, so that [0,-1] works for an input that is empty.
+  // Copied dimensions cancel out on both sides, so [0,-1] works for an empty input.
   int64_t known = 1, available = 1;
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i] == -1) {
@@ -77,7 +77,7 @@ Dims UnsqueezeDims(const Dims& input, std::span<const int64_t> axes) {
   const Dims added = NormalizeAxes(axes, rank);
   Dims output(rank, 0);
   for (const int64_t axis : added) output[static_cast<size_t>(axis)] = 1;
-  // What is not new is marked by the 0 it was made with; input dimensions of 0 fill their own place.
+  // Remaining zeros of `output` mark dimensions that are not new. An input dimension of 0 fills its own place.
   size_t next = 0;
   for (size_t i = 0; i < rank; ++i)
     if (output[i] == 0) output[i] = input[next++];

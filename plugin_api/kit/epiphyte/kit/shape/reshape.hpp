@@ -1,8 +1,8 @@
-// The shapes of operators that give the same elements other dimensions: Reshape, Flatten, Squeeze, Unsqueeze.
+// Shapes of operators that give the same elements other dimensions: Reshape, Flatten, Squeeze, Unsqueeze.
 //
 //   const kit::Dims y = kit::ReshapeDims(x, wanted, node.Int("allowzero", 0) != 0);
 //
-// They throw Error(EP_STATUS_INVALID_ARGUMENT).
+// All throw Error(EP_STATUS_INVALID_ARGUMENT).
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace epiphyte::kit {
 
-// `wanted` with 0 (take the input's dimension, unless `allow_zero`) and -1 (whatever is left) resolved.
+// Resolves `wanted`: 0 takes the input's dimension unless `allow_zero`, and -1 takes the remaining elements.
 Dims ReshapeDims(const Dims& input, std::span<const int64_t> wanted, bool allow_zero);
-// A matrix: the dimensions before the axis, and those from it on. The axis may be the rank.
+// The result is a matrix of the dimensions before the axis and those from the axis on. The axis may equal the rank.
 Dims FlattenDims(const Dims& input, int64_t axis);
-// Without `axes`, which must be of size 1.
+// Removes `axes`, which must have size 1.
 Dims SqueezeDims(const Dims& input, std::span<const int64_t> axes);
-// Without any dimension of size 1.
+// Removes all dimensions of size 1.
 Dims SqueezeDims(const Dims& input);
-// With dimensions of size 1 at `axes` of the result.
+// Inserts dimensions of size 1 at `axes` of the result.
 Dims UnsqueezeDims(const Dims& input, std::span<const int64_t> axes);
 
 }  // namespace epiphyte::kit

@@ -11,8 +11,8 @@
 namespace epiphyte::kit {
 namespace {
 
-// Half steps are what the rounding modes decide on; a scale that no float holds exactly must not move a position
-// across one.
+// The rounding modes decide at half steps. A scale that float can't represent exactly must not move a position across a
+// half step.
 double SnapToHalf(double x) {
   const double halves = std::nearbyint(2 * x);
   return std::abs(2 * x - halves) < 1e-5 ? halves / 2 : x;
@@ -31,12 +31,12 @@ bool IsOutside(const ResizeAxis& axis, ResizeCoordinates coordinates, double x) 
 
 // Positions outside of every possible neighbourhood give the same result as those just outside.
 int64_t ToIndex(double x, int64_t in) {
-  if (std::isnan(x)) return 0;  // of a region of interest that isn't one; such positions are outside
+  if (std::isnan(x)) return 0;  // from an invalid region of interest; such positions are outside
   const double limit = static_cast<double>(in) + 1;
   return static_cast<int64_t>(std::clamp(x, -limit, 2 * limit));
 }
 
-// Where in the input output position `at` lies.
+// The position in the input that corresponds to output position `at`.
 double OriginalPosition(const ResizeAxis& axis, ResizeCoordinates coordinates, int64_t at) {
   const double x = static_cast<double>(at), last = static_cast<double>(axis.in - 1);
   switch (coordinates) {
@@ -121,7 +121,7 @@ std::vector<ResizeAxis> ResizeAttributes::Resolve(const Dims& x, const ResizeInp
   if (given.size() != which.size()) FailArgument(given.size(), " scales found, ", which.size(), " expected");
   for (size_t i = 0; i < which.size(); ++i) {
     ResizeAxis& axis = all[static_cast<size_t>(which[i])];
-    // In float, as shape inference does it: 0.7f * 10 is 7.
+    // Computed in float, as ONNX's shape inference does: 0.7f * 10 is 7.
     const float length = static_cast<float>(axis.in) * static_cast<float>(given[i]);
     if (!(given[i] > 0) || !(length < 0x1p57f))
       FailArgument("scale ", std::to_string(given[i]), " found for a dimension of ", axis.in,
@@ -188,7 +188,7 @@ std::vector<int64_t> NearestMap(const ResizeAxis& axis, const ResizeAttributes& 
 
 ResizeTaps MakeResizeTaps(const ResizeAxis& axis, const ResizeAttributes& attributes) {
   const bool cubic = attributes.filter == ResizeFilter::kCubic;
-  // With antialiasing a filter that shrinks is widened, so that it sees every input element.
+  // With antialiasing, the filter is widened when the axis shrinks, so that it covers every input element.
   const double narrow = attributes.antialias ? std::min(axis.scale, 1.0) : 1.0;
   const auto start = static_cast<int64_t>(std::floor((cubic ? -2 : -1) / narrow)) + 1;
   ResizeTaps taps;
@@ -201,7 +201,7 @@ ResizeTaps MakeResizeTaps(const ResizeAxis& axis, const ResizeAttributes& attrib
       taps.outside.resize(static_cast<size_t>(axis.out));
       taps.outside[static_cast<size_t>(i)] = 1;
     }
-    // The neighbour on the left is strictly left of x, as in the specification's reference.
+    // As in the specification's reference, the left neighbour is strictly left of x.
     const double left = std::ceil(x) - 1;
     const double ratio = x - left;
     const int64_t first = ToIndex(left, axis.in) + start;

@@ -1,5 +1,5 @@
-// Resize and Upsample, of all versions: what becomes of each axis, and of which input elements each output element is
-// made, with what weights. All of ONNX's filters are separable, so each axis has its own.
+// Resize and Upsample of all versions: the size of each axis, and the input elements and weights that make each output
+// element. All of ONNX's filters are separable, so each axis has its own elements and weights.
 //
 //   const auto attributes = kit::ResizeAttributes::Read(node);
 //   for (const kit::ResizeAxis& axis : attributes.Resolve(x, {.scales = scales})) {
@@ -7,7 +7,7 @@
 //     const kit::ResizeTaps taps = kit::MakeResizeTaps(axis, attributes);   // or NearestMap
 //   }
 //
-// They throw Error(EP_STATUS_INVALID_ARGUMENT).
+// All throw Error(EP_STATUS_INVALID_ARGUMENT).
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,9 @@ enum class ResizeCoordinates : uint8_t {
   kTfHalfPixelForNn,
   kTfCropAndResize,
 };
-// kSimple is what version 10 and Upsample do: floor, or ceil when the axis shrinks.
+// kSimple is the rounding of version 10 and of Upsample: floor, or ceil when the axis shrinks.
 enum class ResizeRounding : uint8_t { kRoundPreferFloor, kRoundPreferCeil, kFloor, kCeil, kSimple };
-// Whether axes keep their aspect ratio, and which of the sizes then counts.
+// Whether axes keep their aspect ratio, and if so, whether the smaller or the larger result counts.
 enum class ResizePolicy : uint8_t { kStretch, kNotLarger, kNotSmaller };
 
 ResizeFilter ResizeFilterOf(std::string_view mode);
@@ -43,11 +43,11 @@ struct ResizeAxis {
   int64_t in = 1;
   int64_t out = 1;
   double scale = 1;
-  double length = 1;  // of the output before it was rounded to `out`
+  double length = 1;  // length of the output before rounding to `out`
   double roi_start = 0;
   double roi_end = 1;
 
-  // Nothing happens to the axis.
+  // True when the axis does not change.
   bool IsIdentity(ResizeCoordinates coordinates) const {
     return in == out && scale == 1.0 &&
            (coordinates != ResizeCoordinates::kTfCropAndResize || (roi_start == 0 && roi_end == 1)) &&
@@ -55,7 +55,7 @@ struct ResizeAxis {
   }
 };
 
-// The inputs of a node; empty where it has none. Of scales and sizes one counts: sizes if there are any.
+// The inputs of a node; empty for inputs that it does not have. Sizes count if there are any, else scales.
 struct ResizeInputs {
   std::span<const double> roi = {};
   std::span<const double> scales = {};
@@ -73,14 +73,14 @@ struct ResizeAttributes {
   float extrapolation = 0;
   bool has_axes = false;
   Dims axes;
-  std::vector<double> scales;  // of versions whose scales are attributes
+  std::vector<double> scales;  // for versions with scales as attributes
 
-  // Which inputs are what; 0: the node has none.
+  // Indices of the inputs; 0: the node has no such input.
   size_t roi_input = 0;
   size_t scales_input = 0;
   size_t sizes_input = 0;
 
-  // A node is an ir::Node, or like one.
+  // `Node` is ir::Node or a type like it.
   template <typename Node>
   static ResizeAttributes Read(const Node& node) {
     ResizeAttributes result;
@@ -113,17 +113,18 @@ struct ResizeAttributes {
     return result;
   }
 
-  // For each axis of an input of dimensions x.
+  // The axes of an input with dimensions x.
   std::vector<ResizeAxis> Resolve(const Dims& x, const ResizeInputs& inputs) const;
 
  private:
   void ApplySizes(std::span<const int64_t> sizes, const Dims& which, std::vector<ResizeAxis>& all) const;
 };
 
-// Of the output. Throws when no memory could hold it, or when there is nothing to make its elements of.
+// Dimensions of the output. Throws when no memory could hold it, or when the input has no elements to make the output
+// from.
 Dims ResizedDims(const Dims& x, std::span<const ResizeAxis> axes);
 
-// The input element of each output position; -1: outside of the region that tf_crop_and_resize cuts out.
+// The input element of each output position; -1: outside of the region of tf_crop_and_resize.
 std::vector<int64_t> NearestMap(const ResizeAxis& axis, const ResizeAttributes& attributes);
 
 // Output position i is the sum over t of weights[i * taps + t] * input[indices[i * taps + t]].
@@ -131,9 +132,10 @@ struct ResizeTaps {
   int64_t taps = 0;
   std::vector<int64_t> indices;
   std::vector<double> weights;
-  std::vector<uint8_t> outside;  // by output position, empty if there are none; see NearestMap
+  // True for output positions outside of the region of tf_crop_and_resize; empty if there are none.
+  std::vector<uint8_t> outside;
 };
-// Of the filters that aren't kNearest.
+// For the filters other than kNearest.
 ResizeTaps MakeResizeTaps(const ResizeAxis& axis, const ResizeAttributes& attributes);
 
 }  // namespace epiphyte::kit

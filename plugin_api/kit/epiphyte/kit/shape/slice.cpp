@@ -20,7 +20,7 @@ SliceRange ResolveSlice(int64_t start, int64_t end, int64_t step, int64_t dim) {
     end = std::clamp<int64_t>(end, 0, dim);
     if (end > range.start) range.count = 1 + (end - range.start - 1) / step;
   } else {
-    // What begins before the first element begins with it, as ONNX has it.
+    // A start before the first element becomes the first element, as ONNX demands.
     range.start = std::clamp<int64_t>(start, std::min<int64_t>(dim - 1, 0), dim - 1);
     end = std::clamp<int64_t>(end, -1, dim - 1);
     if (end < range.start) range.count = 1 + (range.start - end - 1) / -step;
@@ -55,7 +55,7 @@ int64_t ApplySlice(std::span<const SliceRange> ranges, Dims& strides) {
   int64_t base = 0;
   for (size_t i = 0; i < ranges.size(); ++i) {
     base += ranges[i].start * strides[i];
-    // With one element the step is never taken, and it may be too large to multiply.
+    // With one element the step is never used, and multiplying by it could overflow.
     if (ranges[i].count > 1) strides[i] *= ranges[i].step;
   }
   return base;

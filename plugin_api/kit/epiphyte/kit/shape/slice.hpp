@@ -1,4 +1,4 @@
-// Slice: from starts, ends, axes and steps to what is taken of each dimension.
+// Slice: converts starts, ends, axes and steps to a range for each dimension.
 //
 //   const kit::SliceShape slice(x, starts, ends, &axes, nullptr);
 //   kit::Dims strides = kit::RowMajorStrides(x);
@@ -13,28 +13,29 @@
 
 namespace epiphyte::kit {
 
-// What is taken of one dimension: `count` elements, `step` apart from `start` on.
+// The range of one dimension: `count` elements from `start` on, `step` apart.
 struct SliceRange {
   int64_t start = 0;
   int64_t step = 1;
   int64_t count = 0;
 };
 
-// What [start:end:step] takes of a dimension, by the rules of ONNX: those of Python, but that what begins before the first
-// element when steps go down begins with it. Throws for a step of 0.
+// The range that [start:end:step] selects, by the rules of ONNX. These are Python's with one exception: a start before
+// the first element with a negative step is the first element. Throws for a step of 0.
 SliceRange ResolveSlice(int64_t start, int64_t end, int64_t step, int64_t dim);
 
 struct SliceShape {
-  Dims dims;                       // of the result
-  std::vector<SliceRange> ranges;  // by dimension of the input
-  bool whole = true;               // it is the input, element for element
+  Dims dims;                       // dimensions of the result
+  std::vector<SliceRange> ranges;  // one for each dimension of the input
+  bool whole = true;               // the slice is the whole input
 
-  // `axes` and `steps` are null where the node has none. Throws Error(EP_STATUS_INVALID_ARGUMENT).
+  // `axes` and `steps` are null if the node has none. Throws Error(EP_STATUS_INVALID_ARGUMENT).
   SliceShape(const Dims& x, std::span<const int64_t> starts, std::span<const int64_t> ends, const Dims* axes,
              const Dims* steps);
 };
 
-// Turns the strides of a tensor into those of its slice; the result is where that begins. The slice is not empty.
+// Changes the strides of a tensor to those of its slice, and returns the offset of the slice's first element. The slice
+// must not be empty.
 int64_t ApplySlice(std::span<const SliceRange> ranges, Dims& strides);
 
 }  // namespace epiphyte::kit

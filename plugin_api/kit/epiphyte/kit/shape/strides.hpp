@@ -1,11 +1,11 @@
-// Strides: where the elements of a tensor lie, and walks over two arrangements of the same elements.
+// Strides: offsets of a tensor's elements, and iteration over two layouts of the same elements.
 //
 //   kit::StridedBlock block{dims, from_strides, to_strides};
 //   block = kit::Simplify(block);                      // fewer and longer axes
 //   kit::Odometer at(block, block.dims.size() - 1, 0); // over all rows along the last axis
 //   for (int64_t row = 0; row < rows; ++row, at.Next()) Copy(from + at.from(), to + at.to(), block.dims.back());
 //
-// Transpose, Slice, Concat, Split, Expand, Tile and DepthToSpace are such blocks: source strides may be 0 (repeat) or
+// Transpose, Slice, Concat, Split, Expand, Tile and DepthToSpace are such blocks. Source strides may be 0 (repeat) or
 // negative (reverse).
 #pragma once
 
@@ -17,21 +17,23 @@
 
 namespace epiphyte::kit {
 
-// Strides, in elements, of a row-major tensor whose elements can be counted (see CheckedCount).
+// Strides in elements of a row-major tensor. The element count must have been checked (see CheckedCount).
 inline Dims RowMajorStrides(std::span<const int64_t> dims) {
   Dims strides(dims.size(), 1);
   for (size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * dims[i];
   return strides;
 }
 
-// A move of `dims` elements: element i is at sum(i * from) on one side and at sum(i * to) on the other.
+// A move of `dims` elements. The element at index i has offset sum(i * from) in the source and sum(i * to) in the
+// destination.
 struct StridedBlock {
   Dims dims;
   Dims from;  // strides
   Dims to;
 };
 
-// The same move without axes of one element, and with those joined that are one axis on both sides; at least one axis.
+// The same move without axes of size 1, and with axes merged that are contiguous on both sides. At least one axis
+// remains.
 inline StridedBlock Simplify(const Dims& dims, const Dims& from, const Dims& to) {
   StridedBlock block;
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -55,7 +57,8 @@ inline StridedBlock Simplify(const Dims& dims, const Dims& from, const Dims& to)
 }
 inline StridedBlock Simplify(const StridedBlock& block) { return Simplify(block.dims, block.from, block.to); }
 
-// Walks the first `rank` axes of a block in row-major order, from any position on. The block outlives the walk.
+// Iterates over the first `rank` axes of a block in row-major order, starting at any position. The block must outlive
+// the iteration.
 class Odometer {
  public:
   Odometer(const StridedBlock& block, size_t rank, int64_t position) : block_(block), at_(rank, 0) {

@@ -82,7 +82,7 @@ Window Window::Resolve(const WindowAttributes& attributes, std::span<const int64
         FailArgument("a kernel of extent ", extent, " does not fit into ", input[i], " elements with ", begin, " and ",
                      end, " of padding");
       output = (ceil_mode ? CheckedAdd(room, stride - 1) / stride : room / stride) + 1;
-      // A window that would start in the padding after the input is left out.
+      // Drops a window that would start in the padding after the input.
       if (ceil_mode && (output - 1) * stride >= CheckedAdd(input[i], begin)) --output;
     }
     window.kernel.push_back(kernel[i]);

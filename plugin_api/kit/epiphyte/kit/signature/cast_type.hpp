@@ -1,4 +1,4 @@
-// The type that a Cast makes.
+// CastType: the result type of a Cast.
 //
 //   if (kit::CastType(node) == x.type) …   // nothing to do
 #pragma once
@@ -7,8 +7,8 @@
 
 namespace epiphyte::kit {
 
-// Attribute 'to': a number, before opset 6 the name that TensorProto's enum has for it. Throws
-// Error(EP_STATUS_INVALID_ARGUMENT) when it is missing or no type that anything is cast to.
+// Reads attribute 'to': a number, or before opset 6 the type's name in TensorProto's enum. Throws
+// Error(EP_STATUS_INVALID_ARGUMENT) when it is missing or not a type that Cast supports.
 EpElementType CastType(const ir::Node& node);
 
 }  // namespace epiphyte::kit

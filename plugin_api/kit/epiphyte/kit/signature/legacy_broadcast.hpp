@@ -1,5 +1,5 @@
-// LegacyBroadcast: how the second shape of an element-wise operator lies over the first before opset 7, where the
-// attributes `broadcast` and `axis` say so instead of numpy's rules.
+// LegacyBroadcast: broadcasting of element-wise operators before opset 7. There the attributes `broadcast` and `axis`
+// place the second shape over the first, instead of numpy's rules.
 //
 //   const kit::LegacyBroadcast legacy(node);
 //   const kit::Dims b_dims = legacy.Align(a.dims, b.dims);     // [3,4] at axis 1 of [2,3,4,5]: [3,4,1]
@@ -23,7 +23,7 @@ class LegacyBroadcast {
 
   bool active() const { return active_; }
 
-  // The second shape with the ones that make numpy's rules place it as `axis` says; itself since opset 7. Throws
+  // The second shape with ones added, so that numpy's rules place it as `axis` says. Unchanged since opset 7. Throws
   // Error(EP_STATUS_INVALID_ARGUMENT) when it can't be placed.
   Dims Align(const Dims& a, const Dims& b) const;
 

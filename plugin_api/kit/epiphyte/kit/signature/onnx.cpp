@@ -1,7 +1,7 @@
-// The signatures of ai.onnx: operator, version, parameters, attributes. How to read them: signature.hpp.
+// Signatures of ai.onnx: operator, version, parameters, attributes. signature.hpp explains the format.
 //
-// A row holds until the next one of its operator. Element types are what kernels take, which may be more than the
-// version's schema allows; a first input without a set takes what its kernels are registered for.
+// A row is valid until the next row of its operator. Element types are those that kernels support, which may be more
+// than the version's schema allows. A first input without a set supports the types that its kernels are registered for.
 #include "epiphyte/kit/signature/parser.hpp"
 
 namespace epiphyte::kit {

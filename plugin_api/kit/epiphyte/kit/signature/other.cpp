@@ -1,5 +1,5 @@
-// The signatures of ai.onnx.ml, of training, of com.microsoft and of the kit's fused operators. How to read them:
-// signature.hpp.
+// Signatures of ai.onnx.ml, of training, of com.microsoft and of the kit's fused operators. signature.hpp explains the
+// format.
 #include <algorithm>
 
 #include "epiphyte/kit/fuse/operators.hpp"

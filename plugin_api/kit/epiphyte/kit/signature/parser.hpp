@@ -1,4 +1,4 @@
-// Parses the texts of signatures while compiling; for the tables of signatures only.
+// Parses the texts of signatures at compile time. Only for the tables of signatures.
 #pragma once
 
 #include "epiphyte/kit/abi/cxx20.hpp"
@@ -11,7 +11,7 @@
 namespace epiphyte::kit {
 namespace signature_parser {
 
-// Not constexpr: calling it while parsing stops the compiler, which then shows the text.
+// Not constexpr, so that a call during parsing is a compile error that shows the text.
 inline void ThisSignatureDoesNotParse() {}
 consteval void Check(bool condition) {
   if (!condition) ThisSignatureDoesNotParse();
@@ -64,7 +64,7 @@ struct Cursor {
     while (Take(' ')) {
     }
   }
-  // Letters, digits and the signs of names.
+  // Reads letters, digits, '_' and '.'.
   constexpr std::string_view Word() {
     const size_t begin = at;
     const auto is_part = [](char c) {

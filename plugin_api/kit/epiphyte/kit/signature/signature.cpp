@@ -24,7 +24,7 @@ template <std::integral Number>
 void Append(std::string& text, Number number) {
   text += std::to_string(number);
 }
-// The pieces, one after another.
+// Concatenates the pieces.
 template <typename... Pieces>
 std::string Text(const Pieces&... pieces) {
   std::string text;
@@ -52,7 +52,7 @@ constexpr EpTypeKind Expected(Signature::Kind kind) {
   }
 }
 
-// Checks the arguments of one node, inputs first: those bind the variables.
+// Checks the arguments of one node. Inputs come first, because they bind the variables.
 class Matcher {
  public:
   Matcher(const Signature& signature, std::string* why) : signature_(signature), why_(why) {}
@@ -62,7 +62,7 @@ class Matcher {
     for (size_t i = 0; i < signature_.input_count; ++i) {
       const Signature::Parameter& parameter = signature_.inputs[i];
       if (parameter.optional) continue;
-      // A parameter that repeats is there once at least, and each time.
+      // A parameter that repeats must be present at least once, without gaps.
       const size_t end = parameter.repeated ? std::max(arguments.size(), i + 1) : i + 1;
       for (size_t at = i; at < end; ++at) {
         if (at >= arguments.size() || !arguments[at].present)
@@ -143,7 +143,7 @@ class Matcher {
     return Text(parameter.min_rank, " to ", parameter.max_rank);
   }
 
-  // An unknown type is that of the other arguments with the same variable.
+  // An unknown type is the type of the other arguments with the same variable.
   EpElementType TypeOf(const Signature::Parameter& parameter, const ArgumentType& argument) const {
     if (argument.type != EP_TYPE_UNDEFINED || parameter.variable < 0) return argument.type;
     return bindings_[static_cast<size_t>(parameter.variable)].type;
@@ -180,13 +180,14 @@ SignatureMatch Match(const Signature& signature, std::span<const ArgumentType> i
   SignatureMatch match;
   match.fits = matcher.Inputs(inputs) && matcher.Outputs(outputs);
   match.certain = matcher.certain();
-  if (match.fits) match.dispatch = matcher.Dispatch(inputs, outputs);  // else an argument may have no parameter
+  // Without a fit, an argument may have no parameter.
+  if (match.fits) match.dispatch = matcher.Dispatch(inputs, outputs);
   return match;
 }
 
 namespace {
 
-// An attribute type: its sign in signatures, and its name.
+// An attribute type with its letter in signatures and its name.
 struct AttributeKind {
   EpAttributeType type;
   char sign;
@@ -207,14 +208,14 @@ constexpr AttributeKind kAttributeKinds[] = {
     {EP_ATTRIBUTE_TYPE_PROTOS, 'P', "types"},
 };
 
-// Why an attribute doesn't fit, or "".
+// Says why an attribute does not fit; "" when it fits.
 std::string Complaint(const Signature& signature, const AttributeContent& attribute) {
   const auto* kind = std::find_if(std::begin(kAttributeKinds), std::end(kAttributeKinds),
                                   [&](const AttributeKind& known) { return known.type == attribute.type; });
   if (kind == std::end(kAttributeKinds))
     return Text("attribute '", attribute.name, "' has type ", attribute.type, "; nested graphs are run by the host");
   const AttributeRule rule = FindAttribute(signature, attribute.name);
-  if (rule.type == 0) return {};  // no kernel looks at it
+  if (rule.type == 0) return {};  // no kernel reads it
   if (rule.type != kind->sign) {
     const auto* expected = std::find_if(std::begin(kAttributeKinds), std::end(kAttributeKinds),
                                         [&](const AttributeKind& known) { return known.sign == rule.type; });

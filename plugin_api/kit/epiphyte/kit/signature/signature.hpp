@@ -1,5 +1,5 @@
-// Signature: what an operator takes and gives, from one version on. The one rule by which a plugin claims nodes, verifies
-// what a context says, and chooses kernels for what arrives at run time.
+// Signature: the types and ranks of an operator's inputs and outputs, from one version on. Plugins use this one rule to
+// claim nodes, verify contexts, and choose kernels at run time.
 //
 //     for (const kit::Signature& signature : kit::FindSignatures(domain, op_type)) …   // the row of the version
 //     if (!kit::Match(signature, inputs, outputs, &why).fits) return why;              // "input 1 ('W') has rank 2; …"
@@ -8,16 +8,18 @@
 //
 //     {"Conv", 1, "X:T[3..] W:T[3..] B:T?[1] -> Y:T", "auto_pad:s dilations:I[1..] group:i[1..]"}
 //
-// Parameters are name:type, and "?" may be left out, "*" repeats with one type, once at least, "**" with any types. In brackets: the ranks allowed. A type is a set, "int32|int64" (words: parser.hpp), or a variable:
-// a capital letter with an optional digit; parameters with the same variable have the same type. A variable's set
-// follows the arrow's right side after ";": "X:T Y:T -> Z:bool; T=floats". Without one it may be anything, and the
-// plugin's kernel says what.
-// Instead of a type: "seq", "opt", "map" for values of that kind, "value" for one of any kind.
+// Parameters are name:type. After the type, "?" marks an optional one, "*" one that repeats at least once with one
+// type, "**" one that repeats with any types. Brackets hold the allowed ranks.
 //
-// Attributes are name:type, with the type i, f, s, t (tensor), x (sparse tensor), p (type) or I, F, S for lists; in
-// brackets the range of the numbers. What isn't listed is not looked at, as kernels don't.
+// A type is a set, such as "int32|int64" (words: parser.hpp), or a variable: a capital letter with an optional digit.
+// Parameters with the same variable have the same type. The set of a variable follows after ";": "X:T Y:T -> Z:bool;
+// T=floats". A variable without a set may be any type, and the plugin's kernel decides. Instead of a type, "seq", "opt"
+// and "map" stand for values of that kind, and "value" for one of any kind.
 //
-// The texts are parsed while compiling (parser.hpp): one that doesn't parse doesn't build.
+// Attributes are name:type. The type is i, f, s, t (tensor), x (sparse tensor), p (type), or I, F, S for lists.
+// Brackets hold the range of the numbers. Attributes that are not listed are ignored, as kernels ignore them.
+//
+// The texts are parsed at compile time (parser.hpp): an invalid text does not compile.
 #pragma once
 
 #include <array>
@@ -33,9 +35,9 @@
 
 namespace epiphyte::kit {
 
-// What is known of one input or output of a node.
+// The known properties of one input or output of a node.
 struct ArgumentType {
-  bool present = false;  // else it is left out
+  bool present = false;  // false: left out
   EpTypeKind kind = EP_KIND_UNKNOWN;
   EpElementType type = EP_TYPE_UNDEFINED;
   int32_t rank = -1;
@@ -43,9 +45,9 @@ struct ArgumentType {
   bool operator==(const ArgumentType&) const = default;
 };
 
-// What a plan knows of a value, as an argument.
+// Describes a value of a graph as an argument.
 inline ArgumentType ToArgument(const ir::Value& value) { return {true, value.kind, value.type, value.rank}; }
-// The same for the values of a node's inputs or outputs.
+// Describes the values of a node's inputs or outputs.
 void DescribeArguments(const std::vector<int32_t>& arguments, const std::vector<ir::Value>& values,
                        std::vector<ArgumentType>* described);
 
@@ -53,13 +55,13 @@ struct Signature {
   enum class Kind : uint8_t { kTensor, kSequence, kOptional, kMap, kAny };
   struct Parameter {
     TypeSet types = kAnyType;
-    uint16_t name_begin = 0;  // in `text`
+    uint16_t name_begin = 0;  // offset in `text`
     uint8_t name_size = 0;
     Kind kind = Kind::kTensor;
     int8_t variable = -1;
     bool optional = false;
     bool repeated = false;
-    bool alike = true;  // repeated: all of one type
+    bool alike = true;  // for repeated parameters: all have one type
     uint8_t min_rank = 0;
     uint8_t max_rank = UINT8_MAX;
   };
@@ -82,7 +84,7 @@ struct Signature {
   std::string_view Name(const Parameter& parameter) const {
     return text.substr(parameter.name_begin, parameter.name_size);
   }
-  // The parameter that argument i belongs to, or null when there are too many.
+  // The parameter for argument i; null when there are too many arguments.
   const Parameter* Input(size_t i) const { return Find(inputs.data(), input_count, i); }
   const Parameter* Output(size_t i) const { return Find(outputs.data(), output_count, i); }
 
@@ -93,28 +95,28 @@ struct Signature {
   }
 };
 
-// How arguments fit a signature. `dispatch` is the type by which the kernel is chosen: of the first input, or of the
-// first output when there is none.
+// How arguments fit a signature. `dispatch` is the type that selects the kernel: the type of the first input, or of the
+// first output if there are no inputs.
 struct SignatureMatch {
   bool fits = false;
-  bool certain = false;  // the type of each input is known, where the signature asks for one
+  bool certain = false;  // the type of each input is known where the signature asks for one
   EpElementType dispatch = EP_TYPE_UNDEFINED;
 };
-// When they don't fit, *why says what was found and what was expected.
+// Matches arguments. If they do not fit, *why says what was found and what was expected.
 SignatureMatch Match(const Signature& signature, std::span<const ArgumentType> inputs,
                      std::span<const ArgumentType> outputs, std::string* why);
 
-// The signatures of an operator, oldest first; none for an operator that isn't known. Domain "" is ai.onnx.
+// The signatures of an operator, oldest first; empty for an unknown operator. Domain "" is ai.onnx.
 std::span<const Signature> FindSignatures(std::string_view domain, std::string_view op_type);
 
 // The tables, each sorted by operator and version.
 std::span<const Signature> OnnxSignatures();
 std::span<const Signature> MlSignatures();
 std::span<const Signature> TrainingSignatures();
-std::span<const Signature> MicrosoftSignatures();  // operators of com.microsoft that kernels take as they are
-std::span<const Signature> FusedSignatures();  // of the kit's own operators (fuse/operators.hpp)
+std::span<const Signature> MicrosoftSignatures();  // com.microsoft operators with kernels of their own
+std::span<const Signature> FusedSignatures();      // the kit's own operators (fuse/operators.hpp)
 
-// An attribute's entry in Signature::attributes.
+// The entry of an attribute in Signature::attributes.
 struct AttributeRule {
   char type = 0;  // 0: not listed
   int64_t least = INT64_MIN;
@@ -122,14 +124,14 @@ struct AttributeRule {
 };
 AttributeRule FindAttribute(const Signature& signature, std::string_view name);
 
-// What signatures say something about.
+// The content of an attribute that signatures can check.
 struct AttributeContent {
   std::string_view name;
   EpAttributeType type = 0;
   std::span<const int64_t> ints;
 };
-// Whether each attribute is of the type and in the range that the operator expects. When not, *why says what was found
-// and what was expected.
+// Checks that each attribute has the type and range that the operator expects. If not, *why says what was found and
+// what was expected.
 bool MatchAttributes(const Signature& signature, std::span<const AttributeContent> attributes, std::string* why);
 
 }  // namespace epiphyte::kit

@@ -26,7 +26,7 @@ inline constexpr TypeSet kSigned = Types(EP_TYPE_INT8, EP_TYPE_INT16, EP_TYPE_IN
 inline constexpr TypeSet kUnsigned = Types(EP_TYPE_UINT8, EP_TYPE_UINT16, EP_TYPE_UINT32, EP_TYPE_UINT64);
 inline constexpr TypeSet kIntegers = kSigned | kUnsigned;
 inline constexpr TypeSet kNumbers = kFloats | kIntegers;
-// Every type that there is; UNDEFINED, which is no type, is none of them.
+// All defined types, without UNDEFINED.
 inline constexpr TypeSet kAnyType = (TypeBit(EP_TYPE_INT2) << 1) - 2;
 
 // "float, double or float16".

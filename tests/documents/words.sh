@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Comments that CONTRIBUTING's guide forbids, counted: openings that are no sentence, and words that stand for a role.
+# The numbers below only ever fall: lower them when fewer are found.
+#
+#   words.sh FOLDER            the tree to look at
+set -euo pipefail
+cd "$1"
+
+most_openings=852
+most_words=841
+
+comments=$(mktemp)
+trap 'rm -f "$comments"' EXIT
+find core plugin_api plugins host -name '*.h' -o -name '*.hpp' -o -name '*.cpp' -o -name '*.c' | sort |
+  xargs grep -HnoE '(//|/\*).*|^ \* .*' > "$comments"
+words='\b(whose|nobody|somebody|whoever|what is)\b'
+
+# count WHAT MOST PATTERN
+failed=0
+count() {
+  local what=$1 most=$2 pattern=$3 found
+  found=$({ sed -E 's/^[^:]*:[0-9]*://' "$comments" | grep -oiE "$pattern" || true; } | wc -l)
+  echo "$found $what, $most allowed"
+  if [ "$found" -gt "$most" ]; then
+    echo "more $what than before; the first ones:" >&2
+    grep -iE "${pattern#^}" "$comments" | head -n 20 >&2 || true
+    failed=1
+  fi
+}
+count "forbidden openings of comments" "$most_openings" '^(//|/\*)[/<! ]*(Of|For whoever|For who|What is|What|Where|That of|Those of|Those that|Who|Whoever) '
+count "forbidden words in comments" "$most_words" "$words"
+exit "$failed"
