@@ -250,6 +250,28 @@ TEST_F(VerdictOfSessions, ReadsTheOptionsOfTheSession) {
   EXPECT_EQ(Refusal(environment, listed), "OK");
 }
 
+TEST_F(VerdictOfSessions, KnowsTheDevices) {
+  core::Environment plain(Catalog("  vulkan: {enabled: false}"));
+  core::SessionOptions options = OptionsFor({"notary"});
+  options.providers[0].options["device"] = "7";
+  EXPECT_THAT(Refusal(plain, options), HasSubstr("device 7 was asked for"));
+}
+
+TEST_F(VerdictOfSessions, RefusesOptionsOfAProviderThatTheSessionDoesNotUse) {
+  core::Environment environment(Catalog("  vulkan: {enabled: false}"));
+  core::Model model = core::ReadModelFile(dir_ / "model_ctx.onnx", {});
+  core::SessionOptions options = OptionsFor({"notary"});
+  options.provider_options["scribe"]["judge"] = "unsupported";
+  const std::string expected = "options were given for provider 'scribe', which this session doesn't use";
+  EXPECT_THAT(FailureOf([&] { core::Session session(environment, dir_ / "model_ctx.onnx", options); }),
+              HasSubstr(expected));
+  EXPECT_THAT(FailureOf([&] {
+                core::CheckContexts(model, dir_ / "model_ctx.onnx", environment.catalog(), true, nullptr,
+                                    core::RequestOf(options));
+              }),
+              HasSubstr(expected));
+}
+
 TEST_F(VerdictOfSessions, NeedsThePluginInTheSessionsList) {
   core::Environment environment(Catalog("  vulkan: {enabled: false}"));
   core::Model model = core::ReadModelFile(dir_ / "model_ctx.onnx", {});

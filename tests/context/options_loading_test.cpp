@@ -124,6 +124,29 @@ TEST_F(LoadContext, WithoutAnyNameThePayloadsOnlyGraphIsMeant) {
   EXPECT_THAT(FailureOfRun("nameless.onnx"), AllOf(testing::StartsWith("INVALID_GRAPH"), HasSubstr("holds graph ''")));
 }
 
+TEST_F(LoadContext, WithoutAnyNameInAFunctionThePayloadsOnlyGraphIsMeant) {
+  Compile(true, /*per_partition=*/true);
+  Rewrite("function.onnx", [](onnx::ModelProto* model) {
+    onnx::FunctionProto& function = *model->add_functions();
+    function.set_domain("my");
+    function.set_name("F");
+    onnx::NodeProto& node = *Node(model, 0);
+    RemoveAttribute(&node, "partition_name");
+    node.clear_name();
+    for (const std::string& input : node.input()) function.add_input(input);
+    for (const std::string& output : node.output()) function.add_output(output);
+    *function.add_node() = node;
+    for (const onnx::OperatorSetIdProto& opset : model->opset_import()) *function.add_opset_import() = opset;
+    node.clear_attribute();
+    node.set_op_type("F");
+    node.set_domain("my");
+    onnx::OperatorSetIdProto& opset = *model->add_opset_import();
+    opset.set_domain("my");
+    opset.set_version(1);
+  });
+  EXPECT_EQ(Run("function.onnx"), expected_);
+}
+
 TEST_F(LoadContext, WithoutPartitionNameMergingKeepsTheKey) {
   Compile(false);
   Rewrite("nameless.onnx", [](onnx::ModelProto* model) {

@@ -67,6 +67,11 @@ TEST_F(LibraryTest, AFileThatIsNoLibraryIsNamedAsSuch) {
   }
 }
 
+TEST_F(LibraryTest, AGitLfsPointerIsNamedAsSuch) {
+  const PluginEntry entry = Load("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n");
+  EXPECT_THAT(entry.message, AllOf(HasSubstr("is not a shared library"), HasSubstr("git lfs pull")));
+}
+
 TEST_F(LibraryTest, ALibraryOfAnotherArchitectureIsForAnotherPlatform) {
   std::string bytes = test::ReadFile(RealLibrary());
   bytes[offsetof(Elf64_Ehdr, e_machine)] = static_cast<char>(EM_S390);

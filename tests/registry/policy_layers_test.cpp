@@ -272,6 +272,20 @@ TEST_F(PolicyLayersTest, APolicyThatCanNotBeLookedAtIsAnErrorAndNoMissingFile) {
   EXPECT_THAT(ErrorOf(StatusCode::kFail, [&] { Report(); }), AllOf(HasSubstr("loop"), HasSubstr("can't be looked at")));
 }
 
+TEST_F(PolicyLayersTest, ASystemPolicyThatIsALinkToNothingIsAnError) {
+  fs::create_directory(root_ / "etc");
+  fs::create_symlink(root_ / "gone.yaml", root_ / "etc/epiphyte.yaml");
+  options_.system_folder = root_ / "etc";
+  EXPECT_THAT(ErrorOf(StatusCode::kFail, [&] { Report(); }),
+              AllOf(HasSubstr("is a link to"), HasSubstr("gone.yaml"), HasSubstr("does not exist")));
+}
+
+TEST_F(PolicyLayersTest, AGitLfsPointerIsNamedAsSuch) {
+  options_.policy_file = folder_.Write("p.yaml", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n");
+  EXPECT_THAT(ErrorOf(StatusCode::kInvalidGraph, [&] { Report(); }),
+              AllOf(HasSubstr("policy file"), HasSubstr("git lfs pull")));
+}
+
 TEST_F(PolicyLayersTest, AHomeThatCanNotBeLookedAtHasNoPolicy) {
   options_.use_user_folder = true;
   fs::create_symlink(root_ / "config", root_ / "config");

@@ -6,14 +6,24 @@
 namespace epiphyte::core::microsoft {
 namespace {
 
-// Indices of the inputs that differ between the two operators.
+constexpr size_t kNoInput = SIZE_MAX;
+
+// Indices of the inputs that differ between the operators.
 struct InputPlaces {
   size_t mask, bias_of_scores, past_length, beam_width, indirection;
 };
 
+// Indices of the further inputs of the operators with query, key and value.
+struct MultiHeadPlaces {
+  size_t past_key, past_value, bias;
+  InputPlaces others;
+};
+
 class MaskedAttention {
  public:
-  MaskedAttention(Body& body, const InputPlaces& places) : body_(body), places_(places) {
+  // `shares_buffer`: the past is a buffer with spare room, into which the new keys and values go.
+  MaskedAttention(Body& body, const InputPlaces& places, bool shares_buffer)
+      : body_(body), places_(places), shares_buffer_(shares_buffer) {
     attention_.type = body_.FloatTypeOf(0);
     attention_.scale = body_.Float("scale", 0);
     if (body_.Has(places_.indirection)) TakeBeams();
@@ -21,8 +31,9 @@ class MaskedAttention {
 
   // For each position of a row's past, the row of the buffers that holds it: [rows, most].
   void TakeBeams() {
-    const Name width = body_.Has(places_.beam_width) ? OneInteger(body_, places_.beam_width, "beam_width")
-                                                     : body_.SizeOf(body_.In(places_.indirection), 1);
+    const bool has_width = places_.beam_width != kNoInput && body_.Has(places_.beam_width);
+    const Name width = has_width ? OneInteger(body_, places_.beam_width, "beam_width")
+                                 : body_.SizeOf(body_.In(places_.indirection), 1);
     const Name table = body_.Cast(body_.In(places_.indirection), DataType::kInt64);
     const Name most = body_.SizeOf(table, 2);
     const Name beams = body_.Op("Reshape", {table, body_.Concat({body_.Integers({-1}), most}, 0)});
@@ -40,7 +51,7 @@ class MaskedAttention {
 
   // Appends the new keys or values to the past, in `*attended`. Returns the value for the operator's output.
   Name WithPast(const Name& past, const Name& added, Name* attended) {
-    if (body_.Int("past_present_share_buffer", 0) == 0) return *attended = body_.Concat({past, added}, 2);
+    if (!shares_buffer_) return *attended = body_.Concat({past, added}, 2);
     const Name length = OneInteger(body_, places_.past_length, "past_sequence_length");
     const Cached cached = AppendToBuffer(body_, past, length, added);
     *attended = beams_.empty() ? cached.attended : body_.Concat({OfBeams(past, length), added}, 2);
@@ -76,26 +87,29 @@ class MaskedAttention {
 
  private:
   Body& body_;
-  const InputPlaces& places_;
+  const InputPlaces places_;
+  const bool shares_buffer_;
   AttentionParts attention_;
   Name beams_;  // empty: each row uses its own past
 };
 
-void BuildDecoderMaskedMultiHeadAttention(Body& body) {
-  constexpr size_t kQuery = 0, kKey = 1, kValue = 2, kPastKey = 5, kPastValue = 6, kBias = 10;
-  constexpr InputPlaces kPlaces = {3, 4, 7, 8, 9};
-  MaskedAttention attention(body, kPlaces);
+bool SharesBuffer(const Body& body) { return body.Int("past_present_share_buffer", 0) != 0; }
+
+void BuildWithHeads(Body& body, const MultiHeadPlaces& places, bool shares_buffer) {
+  constexpr size_t kQuery = 0, kKey = 1, kValue = 2;
+  MaskedAttention attention(body, places.others, shares_buffer);
   AttentionParts& parts = attention.parts();
   const Name query = body.Need(kQuery, "query");
   if (body.Has(kKey) != body.Has(kValue)) body.Reject("key and value go together, one of them is missing");
-  if (body.Has(kPastKey) != body.Has(kPastValue)) body.Reject("past_key and past_value go together, one is missing");
-  const Names bias = body.Has(kBias) ? body.Split(body.In(kBias), 3, 0) : Names{{}, {}, {}};
+  if (body.Has(places.past_key) != body.Has(places.past_value))
+    body.Reject("past_key and past_value go together, one is missing");
+  const Names bias = body.Has(places.bias) ? body.Split(body.In(places.bias), 3, 0) : Names{{}, {}, {}};
   const bool packed = !body.Has(kKey);
   const int64_t width = body.DimIfKnown(kQuery, 2);
   attention.SetHeads(packed && width >= 0 ? width / 3 : width);
   // Cross-attention keys and values come already split into heads and with bias.
   const bool cross = !packed && body.RankOf(kKey) == 4;
-  if (cross && (body.Has(kPastKey) || body.Wants(1) || body.Wants(2)))
+  if (cross && (body.Has(places.past_key) || body.Wants(1) || body.Wants(2)))
     body.Reject("the keys are those of an encoder (4 dimensions), which have neither a past nor a present");
   Names parts_of_query = {query, body.In(kKey), body.In(kValue)};
   if (packed) parts_of_query = body.Split(query, 3, 2);
@@ -107,9 +121,9 @@ void BuildDecoderMaskedMultiHeadAttention(Body& body) {
     parts.k = attention.Heads(body.AddIf(parts_of_query[1], bias[1]));
     parts.v = attention.Heads(body.AddIf(parts_of_query[2], bias[2]));
     Name k = parts.k, v = parts.v;
-    if (body.Has(kPastKey)) {
-      k = attention.WithPast(body.In(kPastKey), k, &parts.k);
-      v = attention.WithPast(body.In(kPastValue), v, &parts.v);
+    if (body.Has(places.past_key)) {
+      k = attention.WithPast(body.In(places.past_key), k, &parts.k);
+      v = attention.WithPast(body.In(places.past_value), v, &parts.v);
     }
     body.Return(1, k);
     body.Return(2, v);
@@ -117,11 +131,15 @@ void BuildDecoderMaskedMultiHeadAttention(Body& body) {
   body.Return(3, attention.Finish());
 }
 
+void BuildDecoderMaskedMultiHeadAttention(Body& body) {
+  BuildWithHeads(body, {5, 6, 10, {3, 4, 7, 8, 9}}, SharesBuffer(body));
+}
+
 void BuildDecoderMaskedSelfAttention(Body& body) {
   constexpr size_t kPast = 4;
   constexpr InputPlaces kPlaces = {3, 5, 6, 7, 8};
   body.Only("do_rotary", 0);
-  MaskedAttention attention(body, kPlaces);
+  MaskedAttention attention(body, kPlaces, SharesBuffer(body));
   AttentionParts& parts = attention.parts();
   const int64_t width = body.DimIfKnown(1, 1);
   attention.SetHeads(width < 0 ? -1 : width / 3);
@@ -145,6 +163,12 @@ constexpr Operator kMaskedAttentionOperators[] = {
 };
 
 }  // namespace
+
+void BuildMultiHeadAttentionOfBeams(Body& body) {
+  const int64_t tokens = body.DimIfKnown(0, 1);
+  if (tokens > 1) body.Reject("the query has {} tokens, but with cache_indirection it has one", tokens);
+  BuildWithHeads(body, {6, 7, 3, {4, 5, 8, kNoInput, 9}}, /*shares_buffer=*/true);
+}
 
 std::span<const Operator> MaskedAttentionOperators() { return kMaskedAttentionOperators; }
 

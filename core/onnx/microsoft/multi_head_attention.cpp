@@ -8,7 +8,7 @@ namespace epiphyte::core::microsoft {
 namespace {
 
 constexpr size_t kQuery = 0, kKey = 1, kValue = 2, kBias = 3, kPaddingMask = 4, kScoresBias = 5, kPastKey = 6,
-                 kPastValue = 7, kPastLength = 8;
+                 kPastValue = 7, kPastLength = 8, kCacheIndirection = 9;
 
 // Part `index` of [batch, sequence, heads, parts, size], plus its bias, as [batch, heads, sequence, size].
 Name Unpacked(Body& body, const Names& parts, size_t index, const Name& bias, int64_t heads) {
@@ -97,8 +97,8 @@ Name PaddingMask(Body& body, const Name& keys, DataType type) {
 }
 
 void BuildMultiHeadAttention(Body& body) {
-  body.NoInput(9, "cache_indirection");
   body.Need(kQuery, "query");
+  if (body.Has(kCacheIndirection)) return BuildMultiHeadAttentionOfBeams(body);
   AttentionParts attention;
   attention.type = body.FloatTypeOf(kQuery);
   const bool packed = body.RankOf(kQuery) == 5;

@@ -118,6 +118,13 @@ TEST(MicrosoftMaskedAttention, ThePastOfABeamMayBeThatOfAnother) {
     const Arrays y = call.Run({.open = open});
     ExpectNear(y[0], expected, 1e-5);
     ExpectNear(y[1], With(t.past_k, new_k, kPast), 1e-6);
+    // MultiHeadAttention is the same operator with its inputs in another order.
+    Call other("MultiHeadAttention");
+    other.In(t.q).In(t.k).In(t.v).Absent().Absent().Absent().In(t.past_k).In(t.past_v).In(Int32(kPast)).In(beams);
+    const Arrays z = other.Int("num_heads", kHeads).Outputs({true, true, true}).Run({.open = open});
+    ExpectNear(z[0], expected, 1e-5);
+    ExpectNear(z[1], y[1], 0);
+    ExpectNear(z[2], y[2], 0);
   }
 }
 
