@@ -48,11 +48,16 @@ class AnnotationReader {
       Fail(StatusCode::kInvalidGraph, "graphs are nested deeper than {} levels; export the model again", kMaxNesting);
     }
     GraphAnnotations graph;
+    std::map<std::string_view, std::string_view> small_tensors;  // name, TensorProto
     WireReader reader(bytes, "GraphProto");
     for (WireField field; reader.Next(&field);) {
       switch (field.number) {
         case proto::graph::kNode: Node(field.Bytes(), depth, &graph); break;
-        case proto::graph::kInitializer: Tensor(field.Bytes(), &graph); break;
+        case proto::graph::kInitializer: {
+          const std::string_view name = Tensor(field.Bytes(), &graph);
+          if (!name.empty() && field.Bytes().size() <= kMostKept) small_tensors.emplace(name, field.Bytes());
+          break;
+        }
         case proto::graph::kDocString: graph.doc_string = field.Bytes(); break;
         case proto::graph::kInput:
         case proto::graph::kOutput:
@@ -62,21 +67,30 @@ class AnnotationReader {
         default: break;
       }
     }
+    for (QuantizationAnnotation& annotation : graph.quantization) {
+      for (QuantizationAnnotation::Parameter& parameter : annotation.parameters) {
+        const auto tensor = small_tensors.find(parameter.tensor);
+        if (tensor != small_tensors.end()) parameter.proto = tensor->second;
+      }
+    }
     return graph;
   }
 
  private:
+  // Bytes of a scale or a zero point that goes along with its annotation.
+  static constexpr size_t kMostKept = 4096;
+
   static void Quantization(std::string_view bytes, GraphAnnotations* graph) {
     QuantizationAnnotation& annotation = graph->quantization.emplace_back();
     WireReader reader(bytes, "TensorAnnotation");
     for (WireField field; reader.Next(&field);) {
       if (field.number == proto::annotation::kTensorName) annotation.tensor = field.Bytes();
       if (field.number != proto::annotation::kParameters) continue;
-      auto& [key, value] = annotation.parameters.emplace_back();
+      QuantizationAnnotation::Parameter& parameter = annotation.parameters.emplace_back();
       WireReader entry(field.Bytes(), "StringStringEntryProto");
       for (WireField inner; entry.Next(&inner);) {
-        if (inner.number == proto::entry::kKey) key = inner.Bytes();
-        if (inner.number == proto::entry::kValue) value = inner.Bytes();
+        if (inner.number == proto::entry::kKey) parameter.key = inner.Bytes();
+        if (inner.number == proto::entry::kValue) parameter.tensor = inner.Bytes();
       }
     }
   }
@@ -100,14 +114,18 @@ class AnnotationReader {
     known = std::move(value);
   }
 
-  static void Tensor(std::string_view bytes, GraphAnnotations* graph) {
+  // The name of the initializer, or "" when its data is in another file.
+  static std::string_view Tensor(std::string_view bytes, GraphAnnotations* graph) {
     std::string_view name, doc_string;
+    bool is_here = true;
     WireReader reader(bytes, "TensorProto");
     for (WireField field; reader.Next(&field);) {
       if (field.number == proto::tensor::kName) name = field.Bytes();
       if (field.number == proto::tensor::kDocString) doc_string = field.Bytes();
+      if (field.number == proto::tensor::kExternalData) is_here = false;
     }
     if (!doc_string.empty()) graph->values[std::string(name)].tensor_doc_string = doc_string;
+    return is_here ? name : std::string_view();
   }
 
   void Node(std::string_view bytes, int depth, GraphAnnotations* graph) {
@@ -169,7 +187,8 @@ void AddRenamed(const GraphAnnotations& from, const std::function<std::string(co
   to->metadata.insert(to->metadata.end(), from.metadata.begin(), from.metadata.end());
   for (QuantizationAnnotation annotation : from.quantization) {
     annotation.tensor = name_of(annotation.tensor);
-    for (auto& [key, value] : annotation.parameters) value = name_of(value);
+    for (QuantizationAnnotation::Parameter& parameter : annotation.parameters)
+      parameter.tensor = name_of(parameter.tensor);
     to->quantization.push_back(std::move(annotation));
   }
   // When two values became one, the first keeps its annotation.

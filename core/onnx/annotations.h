@@ -35,8 +35,15 @@ struct ValueAnnotation {
 
 // Names of the tensors that hold a tensor's scale, zero point and so on. ONNX defines the parameter names.
 struct QuantizationAnnotation {
+  struct Parameter {
+    std::string key;     // ONNX's name for it, such as SCALE_TENSOR
+    std::string tensor;  // name of the initializer
+    // TensorProto of the initializer, for a graph in which nothing else uses it. Empty when it is large or not in the
+    // model's file.
+    std::string proto;
+  };
   std::string tensor;
-  std::vector<std::pair<std::string, std::string>> parameters;
+  std::vector<Parameter> parameters;
 };
 
 struct GraphAnnotations {

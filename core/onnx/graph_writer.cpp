@@ -72,6 +72,16 @@ void WriteEntry(uint32_t field, std::string_view key, std::string_view value, Wi
   });
 }
 
+// A TensorProto under another name: of a field that occurs twice, protobuf takes the last.
+std::string Renamed(std::string_view tensor, std::string_view name) {
+  std::string bytes(tensor);
+  bytes.push_back(static_cast<char>(proto::tensor::kName << 3 | 2));
+  size_t size = name.size();
+  for (; size >= 0x80; size >>= 7) bytes.push_back(static_cast<char>(size | 0x80));
+  bytes.push_back(static_cast<char>(size));
+  return bytes.append(name);
+}
+
 // True for a long EPContext payload. The reader keeps it as a tensor; in the file it is a string.
 bool IsPayload(const Node& node, const Attribute& attribute) {
   return attribute.type() == AttributeType::kTensor && attribute.name() == "ep_cache_context" && IsContextNode(node) &&
@@ -149,22 +159,25 @@ void GraphWriter::WriteAnnotations(const Graph& graph) {
   for (const auto& value : graph.values()) {
     if (value) names.insert(value->name());
   }
-  // Annotations of tensors that no longer exist (compiled or folded) are dropped.
+  // The annotation of a tensor that no longer exists (compiled or folded) is dropped. Its parameters are written again
+  // when only they are gone.
   for (const QuantizationAnnotation& annotation : annotations_->quantization) {
     const auto& parameters = annotation.parameters;
-    const bool is_there = names.contains(annotation.tensor) &&
-                          std::all_of(parameters.begin(), parameters.end(),
-                                      [&](const auto& entry) { return names.contains(entry.second); });
-    if (!is_there) continue;
+    const bool is_complete = names.contains(annotation.tensor) &&
+                             std::all_of(parameters.begin(), parameters.end(), [&](const auto& parameter) {
+                               return names.contains(parameter.tensor) || !parameter.proto.empty();
+                             });
+    if (!is_complete) continue;
     out_.Message(proto::graph::kQuantization, [&] {
       out_.Bytes(proto::annotation::kTensorName, annotation.tensor);
-      for (const auto& [key, value] : parameters) {
-        out_.Message(proto::annotation::kParameters, [&, &key = key, &value = value] {
-          out_.Bytes(proto::entry::kKey, key);
-          out_.Bytes(proto::entry::kValue, value);
-        });
+      for (const QuantizationAnnotation::Parameter& parameter : parameters) {
+        WriteEntry(proto::annotation::kParameters, parameter.key, parameter.tensor, out_);
       }
     });
+    for (const QuantizationAnnotation::Parameter& parameter : parameters) {
+      if (!names.insert(parameter.tensor).second) continue;
+      out_.Bytes(proto::graph::kInitializer, Renamed(parameter.proto, parameter.tensor));
+    }
   }
 }
 

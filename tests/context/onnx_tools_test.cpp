@@ -248,6 +248,16 @@ TEST_F(OnnxTools, WhatASourceModelIsAnnotatedWithStays) {
   parameter->set_key("SCALE_TENSOR");
   parameter->set_value("m");
   graph->add_quantization_annotation()->set_tensor_name("gone");
+  // The scale of x is used by no node that stays.
+  quantized = graph->add_quantization_annotation();
+  quantized->set_tensor_name("x");
+  parameter = quantized->add_quant_parameter_tensor_names();
+  parameter->set_key("SCALE_TENSOR");
+  parameter->set_value("x_scale");
+  onnx::TensorProto* scale = graph->add_initializer();
+  scale->set_name("x_scale");
+  scale->set_data_type(onnx::TensorProto::FLOAT);
+  scale->add_float_data(0.25f);
   const auto path = dir_.Write("said.onnx", source.SerializeAsString());
   SessionOptions options = OptionsFor({"notary"});
   options.provider_options["notary"]["claim"] = "Neg";
@@ -278,8 +288,14 @@ TEST_F(OnnxTools, WhatASourceModelIsAnnotatedWithStays) {
   for (const auto& tensor : written.graph().initializer()) {
     EXPECT_EQ(tensor.doc_string(), tensor.name() == "m" ? "about m" : "") << tensor.name();
   }
-  ASSERT_EQ(written.graph().quantization_annotation_size(), 1) << "that of a tensor that is there";
+  ASSERT_EQ(written.graph().quantization_annotation_size(), 2) << "those of tensors that are there";
   EXPECT_EQ(written.graph().quantization_annotation(0).tensor_name(), "b");
+  EXPECT_EQ(written.graph().quantization_annotation(1).tensor_name(), "x");
+  const auto& tensors = written.graph().initializer();
+  const auto x_scale =
+      std::find_if(tensors.begin(), tensors.end(), [](const auto& tensor) { return tensor.name() == "x_scale"; });
+  ASSERT_NE(x_scale, tensors.end());
+  EXPECT_EQ(x_scale->float_data(0), 0.25f);
 }
 
 }  // namespace

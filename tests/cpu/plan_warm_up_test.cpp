@@ -248,7 +248,7 @@ TEST(WarmUpScope, PrimitivesAreMadeButDoNotRun) {
   const cpu::MemoryDesc turned({2, 3}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::ba);
   cpu::ReorderCall call;
   {
-    const cpu::WarmUpScope rehearsal;
+    const cpu::WarmUpScope warm_up;
     call.Run(plain, from.data(), turned, to.data());
   }
   EXPECT_THAT(to, Each(Eq(-7)));

@@ -123,7 +123,7 @@ class Stage {
  private:
   static EpStatus* Fail(const EpRun* run) {
     const auto* stage = reinterpret_cast<const Stage*>(run);
-    return stage->host_.status->Create(EP_STATUS_NOT_IMPLEMENTED, "not while a plan is rehearsed");
+    return stage->host_.status->Create(EP_STATUS_NOT_IMPLEMENTED, "not while a plan is warmed up");
   }
   template <typename Run, typename... Rest>
   static EpStatus* EP_CALL Refuse(Run* run, Rest...) {
@@ -179,7 +179,7 @@ std::unique_ptr<Frame> WarmUp(const Plan& plan, const EpHostInfo& host, const st
   if (!IsKnown(plan)) return nullptr;
   try {
     const OneDnnThreads threads(plan.threads());
-    const WarmUpScope rehearsal;
+    const WarmUpScope warm_up;
     Stage stage(plan, host, is_cancelled);
     const kit::Run run = stage.NewRun();
     auto frame = std::make_unique<Frame>(plan, run);
