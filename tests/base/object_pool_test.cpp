@@ -19,53 +19,53 @@ struct Object {
 };
 
 TEST(ObjectPool, GiveBackWhatWasGiven) {
-  ObjectPool<Object> spares;
-  EXPECT_EQ(spares.Take(), nullptr);
+  ObjectPool<Object> pool;
+  EXPECT_EQ(pool.Acquire(), nullptr);
   auto first = std::make_unique<Object>();
   auto second = std::make_unique<Object>();
   const Object* const addresses[] = {first.get(), second.get()};
-  spares.Give(std::move(first));
-  spares.Give(std::move(second));
-  const auto a = spares.Take(), b = spares.Take();
+  pool.Release(std::move(first));
+  pool.Release(std::move(second));
+  const auto a = pool.Acquire(), b = pool.Acquire();
   EXPECT_TRUE((a.get() == addresses[0] && b.get() == addresses[1]) ||
               (a.get() == addresses[1] && b.get() == addresses[0]));
-  EXPECT_EQ(spares.Take(), nullptr);
+  EXPECT_EQ(pool.Acquire(), nullptr);
 }
 
 TEST(ObjectPool, GiveAThreadWhatItGaveLast) {
-  ObjectPool<Object> spares;
+  ObjectPool<Object> pool;
   std::promise<void> gave, others_gave;
   const Object* given = nullptr;
   const Object* taken = nullptr;
   std::thread one([&] {
     auto object = std::make_unique<Object>();
     given = object.get();
-    spares.Give(std::move(object));
+    pool.Release(std::move(object));
     gave.set_value();
     others_gave.get_future().wait();
-    taken = spares.Take().get();
+    taken = pool.Acquire().get();
   });
   gave.get_future().wait();
-  std::thread([&] { spares.Give(std::make_unique<Object>()); }).join();
+  std::thread([&] { pool.Release(std::make_unique<Object>()); }).join();
   others_gave.set_value();
   one.join();
   EXPECT_EQ(taken, given);
 }
 
 TEST(ObjectPool, GiveWhatAnotherThreadLeft) {
-  ObjectPool<Object> spares;
+  ObjectPool<Object> pool;
   // More threads than there are places.
-  for (int i = 0; i < 20; ++i) std::thread([&] { spares.Give(std::make_unique<Object>()); }).join();
-  for (int i = 0; i < 20; ++i) EXPECT_NE(spares.Take(), nullptr) << i;
-  EXPECT_EQ(spares.Take(), nullptr);
+  for (int i = 0; i < 20; ++i) std::thread([&] { pool.Release(std::make_unique<Object>()); }).join();
+  for (int i = 0; i < 20; ++i) EXPECT_NE(pool.Acquire(), nullptr) << i;
+  EXPECT_EQ(pool.Acquire(), nullptr);
 }
 
 TEST(ObjectPool, AreDestroyedWithTheirOwner) {
   g_alive = 0;
   {
-    ObjectPool<Object> spares;
-    for (int i = 0; i < 3; ++i) spares.Give(std::make_unique<Object>());
-    std::thread([&] { spares.Give(std::make_unique<Object>()); }).join();
+    ObjectPool<Object> pool;
+    for (int i = 0; i < 3; ++i) pool.Release(std::make_unique<Object>());
+    std::thread([&] { pool.Release(std::make_unique<Object>()); }).join();
     EXPECT_EQ(g_alive, 4);
   }
   EXPECT_EQ(g_alive, 0);
@@ -75,18 +75,18 @@ TEST(ObjectPool, HaveOneUserAtATime) {
   g_alive = 0;
   constexpr int kThreads = 8;
   {
-    ObjectPool<Object> spares;
+    ObjectPool<Object> pool;
     std::atomic<bool> shared{false};
     std::vector<std::thread> threads;
     for (int t = 0; t < kThreads; ++t) {
       threads.emplace_back([&] {
         for (int i = 0; i < 20000; ++i) {
-          std::unique_ptr<Object> object = spares.Take();
+          std::unique_ptr<Object> object = pool.Acquire();
           if (object == nullptr) object = std::make_unique<Object>();
           if (object->users.fetch_add(1) != 0) shared = true;
           if (i % 64 == 0) std::this_thread::yield();
           object->users.fetch_sub(1);
-          spares.Give(std::move(object));
+          pool.Release(std::move(object));
         }
       });
     }
