@@ -1,10 +1,8 @@
 // epiphyte cache: what the context cache of --cache holds, whether it is sound, and making room.
 #include <ctime>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "epiphyte/context_cache.hpp"
@@ -82,16 +80,7 @@ void PrintFolderProblem(const std::string& problem) {
   if (!problem.empty()) std::cout << "sessions don't use this cache: " << Printable(problem) << '\n';
 }
 
-// A mistyped name must not look like an empty cache.
-void RequireFolder(const CacheFlags& flags) {
-  std::error_code error;
-  if (std::filesystem::is_directory(flags.folder, error)) return;
-  throw Error(StatusCode::kNoSuchFile,
-              "no folder '" + flags.folder + "' was found, a cache expected; correct its path");
-}
-
 void List(const CacheFlags& flags) {
-  RequireFolder(flags);
   const std::vector<CacheEntry> entries = ListCache(flags.folder);
   const std::string problem = CacheProblem(flags.folder);
   if (flags.json) {
@@ -111,7 +100,6 @@ void List(const CacheFlags& flags) {
 }
 
 void Verify(const CacheFlags& flags) {
-  RequireFolder(flags);
   const std::vector<CacheEntry> entries = VerifyCache(flags.folder);
   const std::string problem = CacheProblem(flags.folder);
   size_t broken = 0;
@@ -135,7 +123,6 @@ void Verify(const CacheFlags& flags) {
 }
 
 void Collect(const CacheFlags& flags, uint64_t max_bytes) {
-  RequireFolder(flags);
   const CacheRemoval removal = CollectCache(flags.folder, max_bytes);
   if (flags.json) {
     PrintJson({{"folder", flags.folder},
