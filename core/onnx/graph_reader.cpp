@@ -8,6 +8,7 @@
 #include "core/graph/context_node.h"
 #include "core/onnx/attribute_reader.h"
 #include "core/onnx/known_operators.h"
+#include "core/onnx/microsoft_functions.h"
 #include "core/onnx/operator_schemas.h"
 #include "core/onnx/proto_fields.h"
 #include "core/onnx/schema.h"
@@ -435,6 +436,8 @@ int64_t GraphReader::VersionOf(const NodeFields& node, Scope& scope) {
   const auto [known, is_new] = versions_.try_emplace(std::string(node.op_type), 0);
   if (!is_new) return known->second;
   known->second = VersionInModel(node.domain, node.op_type, opset);
+  // An early operator is another one than the later operator of its name.
+  if (known->second > opset && IsEarlyOperator(node.domain, node.op_type, opset)) known->second = 0;
   if (known->second > opset) {
     Log(LogLevel::kWarning, "onnx",
         "{} is an operator of opset {} and later, but the model is of opset {}; it is taken as opset {} has it",

@@ -10,7 +10,6 @@
 #include "core/graph/type.h"
 #include "core/onnx/known_operators.h"
 #include "core/onnx/libonnx_schemas.h"
-#include "core/onnx/microsoft_functions.h"
 #include "core/onnx/operator_schemas.h"
 
 namespace epiphyte::core {
@@ -157,7 +156,7 @@ int64_t SinceVersion(std::string_view domain, std::string_view op_type, int64_t 
 
 int64_t VersionInModel(std::string_view domain, std::string_view op_type, int64_t opset) {
   const int64_t since = SinceVersion(domain, op_type, opset);
-  if (since != 0 || opset <= 0 || IsEarlyOperator(domain, op_type, opset)) return since;
+  if (since != 0 || opset <= 0) return since;
   // The table of versions is short: this is looked for once for each operator of a model.
   for (int64_t later = opset + 1; later <= MaxOpset(domain); ++later) {
     if (const int64_t first = SinceVersion(domain, op_type, later)) return first;

@@ -64,7 +64,7 @@ TEST(MicrosoftEarlyOperators, NumbersAreThoseOfOnnxRuntime) {
     return numbers;
   };
   const auto near = [](const std::vector<double>& expected) {
-    return testing::Pointwise(testing::DoubleNear(5e-4), expected);
+    return testing::Pointwise(testing::DoubleNear(1e-3), expected);
   };
   const Array x = Sines({2, 3, 2, 2});
   const std::string op_type = "MeanVarianceNormalization";
