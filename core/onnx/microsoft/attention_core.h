@@ -47,7 +47,7 @@ Cached AppendToBuffer(Body& body, const Name& buffer, const Name& length, const 
 // An input with one integer in any shape, as int64[1].
 Name OneInteger(Body& body, size_t input, std::string_view what);
 
-// MultiHeadAttention with cache_indirection: one new token, whose past may be that of another beam.
+// MultiHeadAttention with cache_indirection: one new token; its past may be that of another beam.
 void BuildMultiHeadAttentionOfBeams(Body& body);
 
 }  // namespace epiphyte::core::microsoft
