@@ -57,7 +57,7 @@ class NodeCheck {
     if (!value) return {};
     const EpTypeInfo* const type = value.info().type;
     if (type != nullptr && type->kind == EP_KIND_SPARSE_TENSOR)
-      return fmt::format("value '{}' is a sparse tensor", value.name());
+      return FormatText("value '{}' is a sparse tensor", value.name());
     try {
       argument = ToArgument(ir::ImportValue(value.info()));
     } catch (const kit::Error& error) {
@@ -264,7 +264,7 @@ std::unique_ptr<kit::Kernel> Provider::Load(const kit::ContextLoading& loading, 
   if (plan->repacked()) {
     std::string reason = here.Compare(found.context->key()).reason;
     if (reason.empty()) reason = "its weights are in another layout than this session's kernels want";
-    log_.Warning(fmt::format("the context of partition '{}' was converted for this machine: {}", found.name, reason));
+    log_.Warning(FormatText("the context of partition '{}' was converted for this machine: {}", found.name, reason));
   }
   if (!share_) found.context.reset();
   const std::string name = found.name;

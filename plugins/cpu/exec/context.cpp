@@ -60,7 +60,7 @@ kit::ContextVerdict CheckAttributes(std::string_view sdk_version, std::string_vi
     AddOneDnn(here.onednn, &key);
     found.Worsen(key.Compare(made.ToText()));
   } else if (!sdk_version.empty()) {
-    found.Worsen(kit::ContextVerdict::Unsupported(fmt::format(
+    found.Worsen(kit::ContextVerdict::Unsupported(FormatText(
         "its ep_sdk_version is '{}', a version of oneDNN is expected; compile the model again", sdk_version)));
   }
   if (!hardware.empty()) {
@@ -123,7 +123,7 @@ kit::ContextVerdict CheckContextHeader(const EpContextHeader& header, std::strin
                                        const KernelRegistry& registry) {
   if (!View(header.source).empty() && header.source != source)
     return kit::ContextVerdict::NotApplicable(
-        fmt::format("its source is '{}', the cpu provider's is '{}'", header.source, source));
+        FormatText("its source is '{}', the cpu provider's is '{}'", header.source, source));
   const char* precision = PrecisionOf(header);
   const ContextKey here = ContextKey::Here(1, precision == nullptr ? "" : precision);
   const kit::CompatibilityKey key = precision == nullptr ? KeyOfMachine(here) : WithPrecision(KeyOfMachine(here), here);

@@ -250,7 +250,7 @@ KernelRegistry::Choice FindAsFloat(const KernelRegistry& registry, std::string_v
 }
 
 std::string DescribeFloatFallback(std::string_view op_type, std::string_view name) {
-  return fmt::format("computed in float, as there is no kernel for its own type: {} '{}'", op_type, name);
+  return FormatText("computed in float, as there is no kernel for its own type: {} '{}'", op_type, name);
 }
 
 bool MultipliesOnly(ElementType type, const ir::Graph& plan, const KernelRegistry& registry) {

@@ -170,7 +170,7 @@ void Frame::Execute(const kit::Run& run) {
     EndRun();
     if (node_ < 0) throw;
     const ir::Node& node = plan_.def().nodes[node_];
-    throw kit::Error(error.code(), fmt::format("node '{}' ({}): {}", node.name, node.op_type, error.what()));
+    throw kit::Error(error.code(), FormatText("node '{}' ({}): {}", node.name, node.op_type, error.what()));
   } catch (const std::bad_alloc&) {
     EndRun();
     throw;
@@ -178,7 +178,7 @@ void Frame::Execute(const kit::Run& run) {
     EndRun();
     if (node_ < 0) throw;
     const ir::Node& node = plan_.def().nodes[node_];
-    throw kit::Error(EP_STATUS_EP_FAIL, fmt::format("node '{}' ({}): {}", node.name, node.op_type, error.what()));
+    throw kit::Error(EP_STATUS_EP_FAIL, FormatText("node '{}' ({}): {}", node.name, node.op_type, error.what()));
   }
 }
 

@@ -233,7 +233,7 @@ void Plan::BuildKernels(const PlanConfig& config, const std::vector<KernelRegist
     kit::ProcessEnd::ThrowIfBegun();
     const ir::Node& node = def_.nodes[n];
     const auto fail = [&](EpStatusCode code, const char* what) {
-      throw kit::Error(code, fmt::format("node '{}' ({}): {}", node.name, node.op_type, what));
+      throw kit::Error(code, FormatText("node '{}' ({}): {}", node.name, node.op_type, what));
     };
     has_deferred_kernels_ = has_deferred_kernels_ || !choices[n].certain;
     try {
@@ -280,9 +280,9 @@ const Tensor& Plan::OwnConstant(size_t i) {
   ir::Constant& constant = def_.constants[i];
   if (constant.storage == ir::Constant::Storage::kDropped)
     throw kit::Error(EP_STATUS_INVALID_GRAPH,
-                     fmt::format("the context holds no data for constant '{}'; compile the model "
-                                 "again",
-                                 def_.values[constant.value].name));
+                     FormatText("the context holds no data for constant '{}'; compile the model "
+                                "again",
+                                def_.values[constant.value].name));
   if (constant.storage == ir::Constant::Storage::kBorrowed && constant.tensor.data != nullptr) {
     const uint64_t bytes = constant.tensor.Bytes();
     const bool at_any_address = in_place_[i] + drops_[i] >= uses_[i];

@@ -13,7 +13,7 @@ namespace {
 
 template <typename... Args>
 [[noreturn]] void Refuse(fmt::format_string<Args...> format, Args&&... args) {
-  throw kit::Error(EP_STATUS_INVALID_GRAPH, fmt::format(format, std::forward<Args>(args)...));
+  throw kit::Error(EP_STATUS_INVALID_GRAPH, FormatText(format, std::forward<Args>(args)...));
 }
 
 class Verifier {
@@ -48,7 +48,7 @@ class Verifier {
         kit::fuse::ReadElementwiseProgram(node);
       return choice;
     } catch (const kit::Error& error) {
-      throw kit::Error(error.code(), fmt::format("node '{}' ({}): {}", node.name, node.op_type, error.what()));
+      throw kit::Error(error.code(), FormatText("node '{}' ({}): {}", node.name, node.op_type, error.what()));
     }
   }
 

@@ -1,8 +1,7 @@
 #include "plugins/cpu/kernel/elementwise_run.h"
 
-#include <fmt/format.h>
-
 #include "epiphyte/kit/abi/error.hpp"
+#include "plugins/cpu/kernel/format.h"
 
 namespace epiphyte::cpu {
 namespace {
@@ -37,7 +36,7 @@ UnaryLoop UnaryOf(ElementwiseOp op, float p0, float p1) {
     case ElementwiseOp::kClip: return UnaryLoop(Unary::kClip, p0, p1);
     default: break;
   }
-  throw kit::Error(EP_STATUS_INVALID_GRAPH, fmt::format("element-wise operation {} is unknown", static_cast<int>(op)));
+  throw kit::Error(EP_STATUS_INVALID_GRAPH, FormatText("element-wise operation {} is unknown", static_cast<int>(op)));
 }
 
 simd::BinaryRows<float>::Row RowOf(const BinaryLoop& loop, ElementwiseOperands operands) {

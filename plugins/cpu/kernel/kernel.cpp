@@ -20,9 +20,9 @@ KernelRegistry::Choice KernelRegistry::Find(std::string_view domain, std::string
   const std::string_view canonical = CanonicalDomain(domain);
   const auto complain = [&](bool operator_known, ElementType type) {
     if (why == nullptr) return;
-    *why = fmt::format("no kernel for operator {}{}{}", canonical, canonical.empty() ? "" : ".", op_type);
-    if (operator_known) *why += fmt::format(" since version {}", since_version);
-    if (type != EP_TYPE_UNDEFINED) *why += fmt::format(" for {}", TypeName(type));
+    *why = FormatText("no kernel for operator {}{}{}", canonical, canonical.empty() ? "" : ".", op_type);
+    if (operator_known) *why += FormatText(" since version {}", since_version);
+    if (type != EP_TYPE_UNDEFINED) *why += FormatText(" for {}", TypeName(type));
   };
   const auto found = operators_.find(Less::View(canonical, op_type));
   if (found == operators_.end()) {

@@ -39,17 +39,12 @@
 #include <utility>
 #include <vector>
 
-// GCC 14 wrongly assumes that fmt 10 may format a number to a text of length -1.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Warray-bounds"
-#include <fmt/format.h>
-#pragma GCC diagnostic pop
-
 #include "epiphyte/ep_graph.h"
 #include "epiphyte/ep_status.h"
 #include "epiphyte/kit/abi/error.hpp"
 #include "epiphyte/kit/graph/ir.hpp"
 #include "epiphyte/kit/signature/signature.hpp"
+#include "plugins/cpu/kernel/format.h"
 #include "plugins/cpu/kernel/tensor.h"
 #include "plugins/cpu/kernel/type_set.h"
 
@@ -65,11 +60,11 @@ using kit::ToArgument;
 // expected; the executor puts the node's name and operator in front.
 template <typename... Args>
 [[noreturn]] void FailOp(fmt::format_string<Args...> format, Args&&... args) {
-  throw kit::Error(EP_STATUS_INVALID_ARGUMENT, fmt::format(format, std::forward<Args>(args)...));
+  throw kit::Error(EP_STATUS_INVALID_ARGUMENT, FormatText(format, std::forward<Args>(args)...));
 }
 template <typename... Args>
 [[noreturn]] void NotImplemented(fmt::format_string<Args...> format, Args&&... args) {
-  throw kit::Error(EP_STATUS_NOT_IMPLEMENTED, fmt::format(format, std::forward<Args>(args)...));
+  throw kit::Error(EP_STATUS_NOT_IMPLEMENTED, FormatText(format, std::forward<Args>(args)...));
 }
 
 // The node and its environment for a kernel's constructor. Valid only during construction.

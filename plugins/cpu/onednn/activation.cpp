@@ -39,7 +39,7 @@ bool IsOneDnnActivation(const Activation& activation) { return Append(activation
 void AppendActivation(const Activation& activation, dnnl::post_ops& ops) {
   if (activation && !Append(activation, &ops))
     throw kit::Error(EP_STATUS_INVALID_GRAPH,
-                     fmt::format("activation '{}' can't follow a product", kit::fuse::NameOf(activation.op)));
+                     FormatText("activation '{}' can't follow a product", kit::fuse::NameOf(activation.op)));
 }
 
 float LimitOfActivation(const Activation& activation, float limit) {

@@ -40,7 +40,7 @@ void MakeOneDnnObjects() {
 
 std::string OneDnnVersion() {
   const dnnl_version_t* version = dnnl_version();
-  return fmt::format("{}.{}.{} {}", version->major, version->minor, version->patch, version->hash);
+  return FormatText("{}.{}.{} {}", version->major, version->minor, version->patch, version->hash);
 }
 
 std::string EffectiveIsa() {
@@ -53,7 +53,7 @@ std::string EffectiveIsa() {
     case dnnl::cpu_isa::avx512_core_vnni: return "avx512_core_vnni";
     case dnnl::cpu_isa::avx512_core_bf16: return "avx512_core_bf16";
     case dnnl::cpu_isa::avx512_core_amx: return "avx512_core_amx";
-    default: return fmt::format("isa{}", static_cast<unsigned>(dnnl::get_effective_cpu_isa()));
+    default: return FormatText("isa{}", static_cast<unsigned>(dnnl::get_effective_cpu_isa()));
   }
 }
 
@@ -106,7 +106,7 @@ namespace {
 std::string BlocksOf(const BlockedDesc& d) {
   std::string text;
   for (size_t i = 0; i < d.block_sizes.size(); ++i)
-    text += fmt::format("{}{}", d.block_sizes[i], static_cast<char>('a' + d.block_dims[i]));
+    text += FormatText("{}{}", d.block_sizes[i], static_cast<char>('a' + d.block_dims[i]));
   return text;
 }
 

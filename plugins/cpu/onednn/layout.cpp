@@ -28,7 +28,7 @@ bool IsRowMajor(const MemoryDesc& desc) {
 }
 
 void AppendList(std::string& text, const std::vector<int64_t>& list) {
-  for (int64_t item : list) text += fmt::format("{},", item);
+  for (int64_t item : list) text += FormatText("{},", item);
   text += ';';
 }
 

@@ -55,7 +55,7 @@ Linear::Linear(const KernelInit& init, Options options) : options_(std::move(opt
     b_dims_ = b->dims;
   } catch (const dnnl::error& error) {
     ThrowIfNoMemory(error);
-    throw kit::Error(EP_STATUS_EP_FAIL, fmt::format("oneDNN has no matmul for {} x {}: {}", k, n, error.what()));
+    throw kit::Error(EP_STATUS_EP_FAIL, FormatText("oneDNN has no matmul for {} x {}: {}", k, n, error.what()));
   }
 }
 
@@ -257,7 +257,7 @@ void Linear::Run(OpContext& context, State& state, const Operands& o) const {
     } catch (const dnnl::error& error) {
       ThrowIfNoMemory(error);
       throw kit::Error(EP_STATUS_EP_FAIL,
-                       fmt::format("oneDNN has no matmul for {} x {} x {}: {}", o.rows, o.k, o.n, error.what()));
+                       FormatText("oneDNN has no matmul for {} x {} x {}: {}", o.rows, o.k, o.n, error.what()));
     }
   }
   if (state.columns != 0) {

@@ -64,7 +64,7 @@ class PrimitiveCall {
         dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(args_.size()), args_.data());
     if (status == dnnl_out_of_memory) throw std::bad_alloc();
     if (status != dnnl_success)
-      throw kit::Error(EP_STATUS_EP_FAIL, fmt::format("oneDNN failed with status {}", static_cast<int>(status)));
+      throw kit::Error(EP_STATUS_EP_FAIL, FormatText("oneDNN failed with status {}", static_cast<int>(status)));
   }
 
   dnnl::stream stream_;

@@ -135,7 +135,7 @@ class MatMulKernel final : public Kernel {
         state.batch_call.Add(DNNL_ARG_DST, y_desc);
       } catch (const dnnl::error& error) {
         ThrowIfNoMemory(error);
-        throw kit::Error(EP_STATUS_EP_FAIL, fmt::format("oneDNN has no matmul for this shape: {}", error.what()));
+        throw kit::Error(EP_STATUS_EP_FAIL, FormatText("oneDNN has no matmul for this shape: {}", error.what()));
       }
     }
     const int64_t calls = one_call ? 1 : batches;

@@ -53,11 +53,11 @@ class ReduceKernel : public Kernel {
     const A* shifts = nullptr;
     if constexpr (std::is_same_v<Op, LogSumExp>) {
       A* largest = static_cast<A*>(context.Scratch(static_cast<uint64_t>(shape.outputs()) * sizeof(A)));
-      Reduce<Largest, T, A, A>(context, Largest(), shape, x.as<T>(), nullptr, largest);
+      Reduce<A>(context, Largest(), shape, x.as<T>(), nullptr, largest);
       for (int64_t i = 0; i < shape.outputs(); ++i) largest[i] = std::isfinite(largest[i]) ? largest[i] : A(0);
       shifts = largest;
     }
-    Reduce<Op, T, T, A>(context, Op(), shape, x.as<T>(), shifts, y.as<T>());
+    Reduce<A>(context, Op(), shape, x.as<T>(), shifts, y.as<T>());
   }
 
   std::string name_;

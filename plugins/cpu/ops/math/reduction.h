@@ -4,6 +4,7 @@
 // defines the operation:
 //
 //     struct Sum {
+//       using Fold = Sum;  // the operation that has the same loops; operations that differ in Finish share one
 //       static constexpr simd::Reduction kFloats = …;          // its loop over floats (simd/reduce.h), without Finish
 //       template <typename T> using Acc = …;                   // accumulator for elements of type T
 //       template <typename A> A Initial() const;               // value of an empty set
@@ -16,6 +17,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -116,10 +118,10 @@ template <typename Op, typename A>
 inline constexpr bool kHasLoops = std::is_same_v<A, float> ||
                                   (std::is_same_v<A, double> && Op::kFloats != simd::Reduction::kSumOfExponentials);
 
-// Row function that reduces integers to integers of the same type, where one exists.
-template <typename Op, typename T, typename A>
+// Row function that reduces integers, where one exists.
+template <typename Op, typename A>
 constexpr std::optional<simd::NumberFunction> FoldOf() {
-  if constexpr (std::is_integral_v<T> && std::is_same_v<T, A> && simd::kHasNumberLoops<T>) {
+  if constexpr (std::is_integral_v<A> && simd::kHasNumberLoops<A>) {
     if (Op::kFloats == simd::Reduction::kSum) return simd::NumberFunction::kAdd;
     if (Op::kFloats == simd::Reduction::kLargest) return simd::NumberFunction::kMax;
     if (Op::kFloats == simd::Reduction::kSmallest) return simd::NumberFunction::kMin;
@@ -127,68 +129,130 @@ constexpr std::optional<simd::NumberFunction> FoldOf() {
   return std::nullopt;
 }
 
-template <typename Op, typename T, typename A>
-A ReduceRun(const Op& op, const ReduceLoops<A>& loops, const T* x, int64_t n, A shift) {
-  if constexpr (kIsSmallFloat<T> && std::is_same_v<A, float>) {
-    const SmallFloats<T> small;
-    float block[kFloatBlock];
-    float acc = op.template Initial<float>();
-    ForEachFloatBlock(n, [&](int64_t at, int64_t count) {
-      small.load(x + at, block, count);
-      acc = op.Combine(acc, ReduceRun<Op, float, float>(op, loops, block, count, shift));
-    });
-    return acc;
-  } else {
-    if constexpr (kHasLoops<Op, A> && std::is_same_v<T, A>) {
-      if (GoesByVectors<Op>(n)) return loops(x, n, shift);
+// The elements that are reduced, each converted to the accumulator's type A. The loops below are compiled once for each
+// A and not for each element type.
+template <typename A>
+class ReductionInput {
+ public:
+  template <typename T>
+  explicit ReductionInput(const T* x) : data_(reinterpret_cast<const std::byte*>(x)), element_(sizeof(T)) {
+    if constexpr (kIsSmallFloat<T> && std::is_same_v<A, float>) {
+      load_ = [](const std::byte* from, A* to, int64_t n) {
+        SmallFloats<T>().load(reinterpret_cast<const T*>(from), to, n);
+      };
+    } else if constexpr (!std::is_same_v<T, A>) {
+      load_ = [](const std::byte* from, A* to, int64_t n) {
+        for (int64_t i = 0; i < n; ++i) to[i] = static_cast<A>(reinterpret_cast<const T*>(from)[i]);
+      };
     }
-    if constexpr (FoldOf<Op, T, A>().has_value()) {
-      if (n > kShortRun) return simd::NumberFold<T>(*FoldOf<Op, T, A>())(x, n);
-    }
-    // Several independent chains run in parallel.
-    constexpr int64_t kChains = 16;
-    A acc = op.template Initial<A>();
-    int64_t i = 0;
-    if (n >= 2 * kChains) {
-      A chains[kChains];
-      std::fill_n(chains, kChains, acc);
-      for (; i + kChains <= n; i += kChains)
-        for (int64_t c = 0; c < kChains; ++c)
-          chains[c] = op.Combine(chains[c], op.Load(static_cast<A>(x[i + c]), shift));
-      for (const A chain : chains) acc = op.Combine(acc, chain);
-    }
-    for (; i < n; ++i) acc = op.Combine(acc, op.Load(static_cast<A>(x[i]), shift));
-    return acc;
   }
+
+  ReductionInput At(int64_t offset) const {
+    ReductionInput moved = *this;
+    moved.data_ += offset * element_;
+    return moved;
+  }
+  // The elements themselves; null when they have to be loaded.
+  const A* elements() const { return load_ == nullptr ? reinterpret_cast<const A*>(data_) : nullptr; }
+  // Converts the first `n` elements.
+  void Load(A* to, int64_t n) const { load_(data_, to, n); }
+
+ private:
+  const std::byte* data_;
+  int64_t element_;  // bytes
+  void (*load_)(const std::byte* from, A* to, int64_t n) = nullptr;
+};
+
+// Finishes the outputs, and converts them from A to the output's type.
+template <typename A>
+class ReductionOutput {
+ public:
+  template <typename Op, typename R>
+  ReductionOutput(const Op&, int64_t folded, const A* shifts, R* y)
+      : data_(y),
+        folded_(folded),
+        shifts_(shifts),
+        store_([](const ReductionOutput& out, const A* from, int64_t begin, int64_t n) {
+          for (int64_t i = 0; i < n; ++i) {
+            const A shift = out.shifts_ == nullptr ? A(0) : out.shifts_[begin + i];
+            static_cast<R*>(out.data_)[begin + i] = NumberAs<R>(Op().Finish(from[i], out.folded_, shift));
+          }
+        }) {}
+
+  // Takes the accumulators of `n` outputs from output `begin` on.
+  void Store(const A* accumulators, int64_t begin, int64_t n) const { store_(*this, accumulators, begin, n); }
+
+ private:
+  void* data_;
+  int64_t folded_;   // elements per output
+  const A* shifts_;  // null: none
+  void (*store_)(const ReductionOutput& out, const A* from, int64_t begin, int64_t n);
+};
+
+template <typename Op, typename A>
+A ReduceElements(const Op& op, const ReduceLoops<A>& loops, const A* x, int64_t n, A shift) {
+  if constexpr (kHasLoops<Op, A>) {
+    if (GoesByVectors<Op>(n)) return loops(x, n, shift);
+  }
+  if constexpr (FoldOf<Op, A>().has_value()) {
+    if (n > kShortRun) return simd::NumberFold<A>(*FoldOf<Op, A>())(x, n);
+  }
+  // Several independent chains run in parallel.
+  constexpr int64_t kChains = 16;
+  A acc = op.template Initial<A>();
+  int64_t i = 0;
+  if (n >= 2 * kChains) {
+    A chains[kChains];
+    std::fill_n(chains, kChains, acc);
+    for (; i + kChains <= n; i += kChains)
+      for (int64_t c = 0; c < kChains; ++c) chains[c] = op.Combine(chains[c], op.Load(x[i + c], shift));
+    for (const A chain : chains) acc = op.Combine(acc, chain);
+  }
+  for (; i < n; ++i) acc = op.Combine(acc, op.Load(x[i], shift));
+  return acc;
 }
 
-template <typename Op, typename T, typename A>
-void AccumulateRow(const Op& op, const ReduceLoops<A>& loops, const T* x, A* acc, int64_t n, const A* shifts) {
-  if constexpr (kIsSmallFloat<T> && std::is_same_v<A, float>) {
-    const SmallFloats<T> small;
-    float block[kFloatBlock];
-    ForEachFloatBlock(n, [&](int64_t at, int64_t count) {
-      small.load(x + at, block, count);
-      AccumulateRow<Op, float, float>(op, loops, block, acc + at, count, shifts == nullptr ? nullptr : shifts + at);
-    });
-  } else {
-    if constexpr (kHasLoops<Op, A> && std::is_same_v<T, A>) {
-      if (GoesByVectors<Op>(n)) return loops.Accumulate(x, acc, n, shifts);
-    }
-    if constexpr (FoldOf<Op, T, A>().has_value()) return simd::NumberLoop<T>(*FoldOf<Op, T, A>())(acc, 1, x, 1, acc, n);
-    for (int64_t i = 0; i < n; ++i)
-      acc[i] = op.Combine(acc[i], op.Load(static_cast<A>(x[i]), shifts == nullptr ? A(0) : shifts[i]));
+template <typename Op, typename A>
+A ReduceRun(const Op& op, const ReduceLoops<A>& loops, const ReductionInput<A>& x, int64_t n, A shift) {
+  if (x.elements() != nullptr) return ReduceElements<Op, A>(op, loops, x.elements(), n, shift);
+  A block[kFloatBlock];
+  A acc = op.template Initial<A>();
+  ForEachFloatBlock(n, [&](int64_t at, int64_t count) {
+    x.At(at).Load(block, count);
+    acc = op.Combine(acc, ReduceElements<Op, A>(op, loops, block, count, shift));
+  });
+  return acc;
+}
+
+template <typename Op, typename A>
+void AccumulateElements(const Op& op, const ReduceLoops<A>& loops, const A* x, A* acc, int64_t n, const A* shifts) {
+  if constexpr (kHasLoops<Op, A>) {
+    if (GoesByVectors<Op>(n)) return loops.Accumulate(x, acc, n, shifts);
   }
+  if constexpr (FoldOf<Op, A>().has_value()) return simd::NumberLoop<A>(*FoldOf<Op, A>())(acc, 1, x, 1, acc, n);
+  for (int64_t i = 0; i < n; ++i) acc[i] = op.Combine(acc[i], op.Load(x[i], shifts == nullptr ? A(0) : shifts[i]));
+}
+
+template <typename Op, typename A>
+void AccumulateRow(const Op& op, const ReduceLoops<A>& loops, const ReductionInput<A>& x, A* acc, int64_t n,
+                   const A* shifts) {
+  if (x.elements() != nullptr) return AccumulateElements<Op, A>(op, loops, x.elements(), acc, n, shifts);
+  A block[kFloatBlock];
+  ForEachFloatBlock(n, [&](int64_t at, int64_t count) {
+    x.At(at).Load(block, count);
+    AccumulateElements<Op, A>(op, loops, block, acc + at, count, shifts == nullptr ? nullptr : shifts + at);
+  });
 }
 
 // Accumulates `rows` rows, one after the other.
-template <typename Op, typename T, typename A>
-void AccumulateRows(const Op& op, const ReduceLoops<A>& loops, const T* x, int64_t stride, int64_t rows, A* acc,
-                    int64_t n, const A* shifts) {
-  if constexpr (kHasLoops<Op, A> && std::is_same_v<T, A>) {
-    if (shifts == nullptr && GoesByVectors<Op>(n)) return loops.AccumulateRows(x, stride, rows, acc, n);
+template <typename Op, typename A>
+void AccumulateRows(const Op& op, const ReduceLoops<A>& loops, const ReductionInput<A>& x, int64_t stride, int64_t rows,
+                    A* acc, int64_t n, const A* shifts) {
+  if constexpr (kHasLoops<Op, A>) {
+    if (x.elements() != nullptr && shifts == nullptr && GoesByVectors<Op>(n))
+      return loops.AccumulateRows(x.elements(), stride, rows, acc, n);
   }
-  for (int64_t r = 0; r < rows; ++r) AccumulateRow<Op, T, A>(op, loops, x + r * stride, acc, n, shifts);
+  for (int64_t r = 0; r < rows; ++r) AccumulateRow<Op, A>(op, loops, x.At(r * stride), acc, n, shifts);
 }
 
 // Number of parts into which the rows of few outputs are cut. The threads' shares are then contiguous in memory, and
@@ -200,9 +264,9 @@ inline int64_t RowParts(const ReductionShape& shape) {
   return std::clamp<int64_t>(parts, 1, kMostParts);
 }
 
-template <typename Op, typename T, typename R, typename A>
-void ReduceInParts(OpContext& context, const Op& op, const ReductionShape& shape, int64_t parts, const T* x,
-                   const A* shifts, R* y) {
+template <typename Op, typename A>
+void ReduceInParts(OpContext& context, const Op& op, const ReductionShape& shape, int64_t parts,
+                   const ReductionInput<A>& x, const A* shifts, const ReductionOutput<A>& y) {
   const ReduceLoops<A> loops(Op::kFloats);
   const int64_t row = shape.inner_kept_size(), outputs = shape.outputs(), rows = shape.folded();
   auto* found = static_cast<A*>(context.Scratch(static_cast<uint64_t>(parts * outputs) * sizeof(A)));
@@ -212,39 +276,39 @@ void ReduceInParts(OpContext& context, const Op& op, const ReductionShape& shape
       const int64_t output = i / parts * row, first = i % parts * rows / parts, last = (i % parts + 1) * rows / parts;
       A* const acc = found + i * row;
       std::fill_n(acc, row, op.template Initial<A>());
-      AccumulateRows<Op, T, A>(op, loops, x + shape.Offset(output) + first * shape.run_stride(), shape.run_stride(),
-                               last - first, acc, row, shifts == nullptr ? nullptr : shifts + output);
+      AccumulateRows<Op, A>(op, loops, x.At(shape.Offset(output) + first * shape.run_stride()), shape.run_stride(),
+                            last - first, acc, row, shifts == nullptr ? nullptr : shifts + output);
     }
   });
   for (int64_t i = 0; i < outputs; ++i) {
     const A* const of = found + i / row * parts * row + i % row;
     A acc = of[0];
     for (int64_t part = 1; part < parts; ++part) acc = op.Combine(acc, of[part * row]);
-    y[i] = NumberAs<R>(op.Finish(acc, rows, shifts == nullptr ? A(0) : shifts[i]));
+    y.Store(&acc, i, 1);
   }
 }
 
-// y[i] = the reduction of the elements that belong to output i.
-template <typename Op, typename T, typename R, typename A>
-void Reduce(OpContext& context, const Op& op, const ReductionShape& shape, const T* x, const A* shifts, R* y) {
+template <typename Op, typename A>
+void ReduceTo(OpContext& context, const Op& op, const ReductionShape& shape, const ReductionInput<A>& x,
+              const A* shifts, const ReductionOutput<A>& y) {
   const int64_t folded = shape.folded();
   const ReduceLoops<A> loops(Op::kFloats);
   const auto shift_of = [shifts](int64_t i) { return shifts == nullptr ? A(0) : shifts[i]; };
   if (!shape.inner_kept()) {
     ParallelLoop(context, shape.outputs(), std::max<int64_t>(folded, 1), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const T* base = x + shape.Offset(i);
+        const ReductionInput<A> base = x.At(shape.Offset(i));
         A acc = op.template Initial<A>();
         shape.ForEachRun([&](int64_t offset, int64_t n) {
-          acc = op.Combine(acc, ReduceRun<Op, T, A>(op, loops, base + offset, n, shift_of(i)));
+          acc = op.Combine(acc, ReduceRun<Op, A>(op, loops, base.At(offset), n, shift_of(i)));
         });
-        y[i] = NumberAs<R>(op.Finish(acc, folded, shift_of(i)));
+        y.Store(&acc, i, 1);
       }
     });
     return;
   }
   if (const int64_t parts = RowParts(shape); parts > 1)
-    return ReduceInParts<Op, T, R, A>(context, op, shape, parts, x, shifts, y);
+    return ReduceInParts<Op, A>(context, op, shape, parts, x, shifts, y);
   constexpr int64_t kBlock = 256;
   const int64_t row = shape.inner_kept_size();
   ParallelLoop(context, shape.outputs(), std::max<int64_t>(folded, 1), [&](int64_t begin, int64_t end) {
@@ -252,15 +316,22 @@ void Reduce(OpContext& context, const Op& op, const ReductionShape& shape, const
     for (int64_t i = begin; i < end;) {
       const int64_t n = std::min({kBlock, end - i, row - i % row});
       std::fill_n(acc, n, op.template Initial<A>());
-      const T* base = x + shape.Offset(i);
+      const ReductionInput<A> base = x.At(shape.Offset(i));
       shape.ForEachRun([&](int64_t offset, int64_t rows) {
-        AccumulateRows<Op, T, A>(op, loops, base + offset, shape.run_stride(), rows, acc, n,
-                                 shifts == nullptr ? nullptr : shifts + i);
+        AccumulateRows<Op, A>(op, loops, base.At(offset), shape.run_stride(), rows, acc, n,
+                              shifts == nullptr ? nullptr : shifts + i);
       });
-      for (int64_t j = 0; j < n; ++j) y[i + j] = NumberAs<R>(op.Finish(acc[j], folded, shift_of(i + j)));
+      y.Store(acc, i, n);
       i += n;
     }
   });
+}
+
+// y[i] = the reduction of the elements that belong to output i, accumulated in A.
+template <typename A, typename Op, typename T, typename R>
+void Reduce(OpContext& context, const Op& op, const ReductionShape& shape, const T* x, const A* shifts, R* y) {
+  const ReductionOutput<A> out(op, shape.folded(), shifts, y);
+  ReduceTo(context, typename Op::Fold(), shape, ReductionInput<A>(x), shifts, out);
 }
 
 }  // namespace epiphyte::cpu

@@ -16,6 +16,7 @@ template <typename T>
 using RealAcc = std::conditional_t<std::is_integral_v<T>, double, Compute<T>>;
 
 struct Sum {
+  using Fold = Sum;
   static constexpr simd::Reduction kFloats = simd::Reduction::kSum;
   template <typename T>
   using Acc = WideAcc<T>;
@@ -43,6 +44,7 @@ struct Mean : Sum {
   }
 };
 struct Prod : Sum {
+  using Fold = Prod;
   static constexpr simd::Reduction kFloats = simd::Reduction::kProduct;
   template <typename A>
   A Initial() const {
@@ -54,6 +56,7 @@ struct Prod : Sum {
   }
 };
 struct L1 : Sum {
+  using Fold = L1;
   static constexpr simd::Reduction kFloats = simd::Reduction::kSumOfMagnitudes;
   template <typename A>
   A Load(A x, A) const {
@@ -61,6 +64,7 @@ struct L1 : Sum {
   }
 };
 struct SumSquare : Sum {
+  using Fold = SumSquare;
   static constexpr simd::Reduction kFloats = simd::Reduction::kSumOfSquares;
   template <typename A>
   A Load(A x, A) const {
@@ -85,6 +89,7 @@ struct LogSum : Sum {
 };
 // The shift is the maximum, which avoids overflow. A non-finite maximum is not subtracted, and is itself the result.
 struct LogSumExp : Sum {
+  using Fold = LogSumExp;
   static constexpr simd::Reduction kFloats = simd::Reduction::kSumOfExponentials;
   template <typename T>
   using Acc = RealAcc<T>;
@@ -98,6 +103,7 @@ struct LogSumExp : Sum {
   }
 };
 struct Largest : Sum {
+  using Fold = Largest;
   static constexpr simd::Reduction kFloats = simd::Reduction::kLargest;
   template <typename T>
   using Acc = Compute<T>;
@@ -111,6 +117,7 @@ struct Largest : Sum {
   }
 };
 struct Smallest : Largest {
+  using Fold = Smallest;
   static constexpr simd::Reduction kFloats = simd::Reduction::kSmallest;
   template <typename A>
   A Initial() const {

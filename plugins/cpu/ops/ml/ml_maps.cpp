@@ -85,7 +85,7 @@ class CastMapKernel : public Kernel {
     return number;
   }
   static std::string Text(const Tensor& values, size_t i) {
-    return values.type == EP_TYPE_STRING ? (*values.strings)[i] : fmt::format("{:f}", values.as<float>()[i]);
+    return values.type == EP_TYPE_STRING ? (*values.strings)[i] : FormatText("{:f}", values.as<float>()[i]);
   }
 
   std::string target_;

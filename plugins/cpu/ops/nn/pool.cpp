@@ -55,9 +55,9 @@ bool PoolWholePlanes(OpContext& context, PoolKind kind, const kit::PoolAttribute
   if (!shape || (kind == PoolKind::kAverage && *taps != static_cast<float>(shape->folded()))) return false;
   auto* y = context.Output(0, EP_TYPE_FLOAT, window.OutputDims(x.dims[0], x.dims[1])).as<float>();
   if (kind == PoolKind::kMax) {
-    Reduce<Largest, float, float, float>(context, Largest(), *shape, x.as<float>(), nullptr, y);
+    Reduce<float>(context, Largest(), *shape, x.as<float>(), nullptr, y);
   } else {
-    Reduce<Mean, float, float, float>(context, Mean(), *shape, x.as<float>(), nullptr, y);
+    Reduce<float>(context, Mean(), *shape, x.as<float>(), nullptr, y);
   }
   return true;
 }

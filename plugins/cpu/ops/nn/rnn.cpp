@@ -134,7 +134,7 @@ class RecurrentKernel final : public Kernel {
         options.k = k;
         options.n = n;
         options.offset = offset;
-        options.key = fmt::format("{}{}", name, d);
+        options.key = FormatText("{}{}", name, d);
         options.last_part = last_part;
         return Linear(init, options);
       };
@@ -147,7 +147,7 @@ class RecurrentKernel final : public Kernel {
     for (int64_t d = 0; d < kind_.directions; ++d) {
       const int64_t own = kind_.RecurrenceGates() * hidden;
       const auto pack = [&](const std::string& key, int64_t n, int64_t offset) {
-        const std::string format = fmt::format("panels{} f32 {}x{}", simd::kPanelWidth, n, hidden);
+        const std::string format = FormatText("panels{} f32 {}x{}", simd::kPanelWidth, n, hidden);
         const uint64_t bytes = static_cast<uint64_t>(simd::PanelFloats(n, hidden)) * sizeof(float);
         return static_cast<const float*>(init.Packed(key, format, bytes, [&](void* to) {
           if (r->data == nullptr)
@@ -158,8 +158,8 @@ class RecurrentKernel final : public Kernel {
       };
       RnnPanels& panels = panels_[static_cast<size_t>(d)];
       const int64_t offset = d * kind_.gates * hidden * hidden;
-      panels.gates = pack(fmt::format("r{}", d), own, offset);
-      if (kind_.cell == RnnCell::kGru) panels.candidate = pack(fmt::format("c{}", d), hidden, offset + own * hidden);
+      panels.gates = pack(FormatText("r{}", d), own, offset);
+      if (kind_.cell == RnnCell::kGru) panels.candidate = pack(FormatText("c{}", d), hidden, offset + own * hidden);
     }
     init.Drop(2);
   }

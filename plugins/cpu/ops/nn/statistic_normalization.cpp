@@ -13,6 +13,7 @@ namespace {
 
 // Sum of squared deviations; the shift is the mean.
 struct Deviation : Mean {
+  using Fold = Deviation;
   static constexpr simd::Reduction kFloats = simd::Reduction::kSumOfSquaredDistances;
   template <typename A>
   A Load(A x, A shift) const {
@@ -43,8 +44,8 @@ class MeanVarianceKernel : public Kernel {
       const uint64_t bytes = static_cast<uint64_t>(shape.outputs()) * sizeof(C);
       C* means = static_cast<C*>(context.Scratch(bytes));
       C* deviations = static_cast<C*>(context.Scratch(bytes));
-      Reduce<Mean, T, C, C>(context, Mean(), shape, x.as<T>(), nullptr, means);
-      Reduce<Deviation, T, C, C>(context, Deviation(), shape, x.as<T>(), means, deviations);
+      Reduce<C>(context, Mean(), shape, x.as<T>(), nullptr, means);
+      Reduce<C>(context, Deviation(), shape, x.as<T>(), means, deviations);
       const kit::BroadcastLoop<2> loop(x.dims, {&x.dims, &statistics});
       ParallelLoop(context, loop.count(), 4, [&](int64_t begin, int64_t end) {
         loop.Run(begin, end, [&](int64_t n, int64_t offset, const kit::BroadcastLoop<2>::Operands& in) {

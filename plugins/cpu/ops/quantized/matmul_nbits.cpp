@@ -182,7 +182,7 @@ class MatMulNBitsKernel : public Kernel {
         order_, *numbers, *scales, zeros, parallel,
         [&](std::string_view key, ElementType type, uint64_t bytes, const std::function<void(void*)>& fill) {
           return init.Packed(
-              key, fmt::format("panels of 64 of {} for {} bits by {}, 1", TypeName(type), sizes_.bits, order_.block),
+              key, FormatText("panels of 64 of {} for {} bits by {}, 1", TypeName(type), sizes_.bits, order_.block),
               bytes, fill);
         });
     packed_ = true;

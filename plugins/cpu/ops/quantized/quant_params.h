@@ -16,8 +16,8 @@ inline std::vector<simd::QuantParams> ReadQuantParams(const ir::Node& node, size
   const auto& scales = node.Floats("scales");
   const auto& zeros = node.Ints("zero_points");
   if (scales.size() != operands + 1 || zeros.size() != operands + 1)
-    throw kit::Error(EP_STATUS_INVALID_GRAPH, fmt::format("it has {} scales and {} zero points, {} of each expected",
-                                                          scales.size(), zeros.size(), operands + 1));
+    throw kit::Error(EP_STATUS_INVALID_GRAPH, FormatText("it has {} scales and {} zero points, {} of each expected",
+                                                         scales.size(), zeros.size(), operands + 1));
   std::vector<simd::QuantParams> quant_params;
   for (size_t i = 0; i <= operands; ++i) quant_params.push_back({scales[i], static_cast<float>(zeros[i])});
   return quant_params;

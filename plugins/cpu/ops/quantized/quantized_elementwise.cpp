@@ -25,9 +25,9 @@ std::vector<Instruction> ReadInstructions(const ir::Node& node) {
       operands == 1 || (operands == 2 && instructions.size() == 1 && instructions[0].a == 0 && instructions[0].b == 2);
   if (!in_order)
     throw kit::Error(EP_STATUS_INVALID_GRAPH,
-                     fmt::format("a program of {} instructions on {} operands; one instruction that takes two operands "
-                                 "in their order, or a program on one operand expected",
-                                 instructions.size(), operands));
+                     FormatText("a program of {} instructions on {} operands; one instruction that takes two operands "
+                                "in their order, or a program on one operand expected",
+                                instructions.size(), operands));
   return std::move(program.instructions);
 }
 
