@@ -51,6 +51,7 @@ enum class Hint : int32_t {
   kShowPlacement = 4,  // show which provider takes which node, and why others don't
   kListPlugins = 5,    // list the installed plugins
   kProbePlugins = 6,   // open the installed plugins and report what is wrong with them
+  kWritePlain = 7,     // write a context model with plain nodes alone when nothing can be compiled
 };
 
 // "INVALID_GRAPH" and the like; "UNKNOWN" for a number outside the enum.

@@ -171,9 +171,8 @@ const LoadedPlugin* Catalog::Impl::OpenByName(std::string_view name, Item** fail
     const bool usable = IsUsable(item->entry);
     if (const LoadedPlugin* plugin = Open(item, observer)) {
       if (*failed != nullptr) {
-        Log(LogLevel::kWarning, "registry", "plugin '{}'{} is used in place of the one{}, which can't be: {}: {}", name,
-            Place(item->entry), Place((*failed)->entry), PluginStateName((*failed)->entry.state),
-            (*failed)->entry.message);
+        Log(LogLevel::kWarning, "registry", "plugin '{}'{} is used in place of the one{}: {}", name, Place(item->entry),
+            Place((*failed)->entry), Explain((*failed)->entry));
       }
       return plugin;
     }

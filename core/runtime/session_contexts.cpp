@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/base/text.h"
 #include "core/context/compatibility.h"
 #include "core/context/context_loader.h"
 #include "core/runtime/session_builder.h"
@@ -24,12 +25,13 @@ std::string WhyNoContexts(const std::vector<ProviderSlot>& providers, const Plac
     if (nodes == 0) {
       reasons.push_back(fmt::format("'{}' got no node", name));
     } else if (!slot.provider->SupportsContexts()) {
-      reasons.push_back(fmt::format("'{}' makes no contexts of its {} nodes", name, nodes));
+      reasons.push_back(
+          fmt::format("'{}' makes no contexts of its {}", name, CountText(static_cast<uint64_t>(nodes), "node")));
     } else {
       reasons.push_back(
-          fmt::format("the {} nodes of '{}' stay plain because it is only the fallback; add it to the "
-                      "session's providers to have them compiled",
-                      nodes, name));
+          fmt::format("'{}' is only the fallback and doesn't compile the {} that it got; add it to the session's "
+                      "providers to have them compiled",
+                      name, CountText(static_cast<uint64_t>(nodes), "node")));
     }
   }
   return fmt::format("{}", fmt::join(reasons, ", "));
@@ -163,7 +165,7 @@ void SessionBuilder::WriteContextModel() {
   using IfEmpty = SessionConfig::Context::IfEmpty;
   const std::string why_empty = none() ? WhyNoContexts(providers_, partitions_.placement) : std::string();
   if (!why_empty.empty() && config_.context.if_empty == IfEmpty::kError) {
-    FailHinting(Hint::kShowPlacement, StatusCode::kInvalidArgument,
+    FailHinting(Hint::kWritePlain, StatusCode::kInvalidArgument,
                 "no context model can be made of '{}': {}; run the model as it is, or set epiphyte.context_if_empty to "
                 "plain to have it written with plain nodes",
                 generator_->target().source_model_name, why_empty);

@@ -5,6 +5,7 @@
 #include "core/context/context_model.h"
 #include "core/context/node_payloads.h"
 #include "core/context/recorded_bytes.h"
+#include "core/context/seal.h"
 #include "core/onnx/context_functions.h"
 #include "core/onnx/model_reader.h"
 #include "core/runtime/provider_list.h"
@@ -13,19 +14,33 @@
 namespace epiphyte {
 namespace {
 
-core::Model Read(const std::filesystem::path& path, const std::shared_ptr<core::ContextStore>& store) {
+// `seal_problem`: null, or gets what is wrong with the model's seal; stays "" when nothing is.
+core::Model Read(const std::filesystem::path& path, const std::shared_ptr<core::ContextStore>& store,
+                 std::string* seal_problem) {
   core::ReadOptions options;
   // The digests of the initializers are not checked here.
   if (store) options = core::CheckedReading({.what = "", .digests = false, .store = store});
   options.accept_external = nullptr;
+  if (seal_problem != nullptr) {
+    options.accept_model = [seal_problem, accept = options.accept_model](std::string_view bytes,
+                                                                         const core::Metadata& metadata) {
+      if (accept) accept(bytes, metadata);
+      try {
+        core::RequireSeal(bytes.data(), bytes.size(), metadata, "the model");
+      } catch (const core::Error& error) {
+        *seal_problem = error.message();
+      }
+    };
+  }
   options.infer = false;
   if (!store || !store->StoresModel()) return core::ReadModelFile(path, options);
   const core::ContextStore::Bytes bytes = store->Open(path.filename().string());
   return core::ReadModelMemory(bytes.data, bytes.size, bytes.owner, options);
 }
 
-core::Model ReadModel(const std::filesystem::path& path, const std::shared_ptr<core::ContextStore>& store) {
-  core::Model model = Read(path, store);
+core::Model ReadModel(const std::filesystem::path& path, const std::shared_ptr<core::ContextStore>& store,
+                      std::string* seal_problem = nullptr) {
+  core::Model model = Read(path, store, seal_problem);
   core::InlineContextFunctions(&model);
   return model;
 }
@@ -99,7 +114,8 @@ ContextCheck Check(const Environment& environment, const std::filesystem::path& 
                    const std::shared_ptr<core::ContextStore>& store, const core::ProviderRequest& request) {
   return WithPublicErrors([&] {
     const core::FolderLock lock(model.parent_path(), core::FolderLock::kShared);
-    core::Model content = ReadModel(model, store);
+    std::string seal_problem;
+    core::Model content = ReadModel(model, store, with_payloads ? &seal_problem : nullptr);
     core::ContextReport report =
         core::CheckContexts(content, model, Access::Of(environment)->catalog(), with_payloads, store, request);
     ContextCheck check;
@@ -113,6 +129,11 @@ ContextCheck Check(const Environment& environment, const std::filesystem::path& 
     }
     check.verdict = static_cast<ContextVerdict>(report.verdict);
     check.reason = std::move(report.reason);
+    // A session refuses such a model, whatever its plugins say of the payloads.
+    if (!seal_problem.empty()) {
+      check.verdict = ContextVerdict::kUnsupported;
+      check.reason = std::move(seal_problem);
+    }
     return check;
   });
 }

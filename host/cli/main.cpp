@@ -33,6 +33,15 @@ std::vector<std::string> FlagNames(const CLI::App& app) {
   return names;
 }
 
+// Names of a command's own commands: list, verify, gc and clear of `epiphyte cache`.
+std::vector<std::string> ActionNames(const CLI::App& command) {
+  std::vector<std::string> names;
+  if (command.get_parent() == nullptr) return names;
+  for (const CLI::App* action : command.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(action->get_name());
+  return names;
+}
+
 std::string DidYouMean(const std::string& found, const std::vector<std::string>& known) {
   std::string nearest = NearestTo(found, known);
   return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
@@ -49,6 +58,13 @@ UsageError WrongUsage(const CLI::App& app, const CLI::ParseError& error) {
     const std::string& found = flag != extras.end() ? *flag : extras.front();
     message = "argument '" + found + "' is not expected";
     if (flag != extras.end()) message += DidYouMean(found, FlagNames(*command));
+  }
+  const std::vector<std::string> actions = ActionNames(*command);
+  if (!actions.empty() && command->get_subcommands().empty()) {
+    const bool is_named = !extras.empty() && !extras.front().starts_with("-");
+    message =
+        is_named ? "unknown action '" + extras.front() + "'" + DidYouMean(extras.front(), actions) : "no action given";
+    message += "; actions are: " + Join(actions, ", ");
   }
   return UsageError(message + " (see " + name + " --help)");
 }

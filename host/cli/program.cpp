@@ -33,6 +33,7 @@ std::string_view HintName(Hint hint) {
     case Hint::kShowPlacement: return "show_placement";
     case Hint::kListPlugins: return "list_plugins";
     case Hint::kProbePlugins: return "probe_plugins";
+    case Hint::kWritePlain: return "write_plain";
   }
   return "";
 }

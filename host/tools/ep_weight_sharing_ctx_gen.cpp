@@ -87,6 +87,18 @@ void CheckModelNames(const Flags& flags) {
   }
 }
 
+// Sets a session option that --model-options gave. A wrong key may be meant for a provider.
+void SetForModel(SessionOptions& options, const std::string& key, const std::string& value,
+                 const std::string& provider) {
+  try {
+    options.Set(key, value);
+  } catch (const Error& error) {
+    throw Error(error.code(), std::string("--model-options: ") + error.what() +
+                                  "; options of the provider begin with '" + provider + ".', because -e is '" +
+                                  provider + "'");
+  }
+}
+
 SessionOptions MakeOptions(const Flags& flags, const std::filesystem::path& model, bool last) {
   SessionOptions options;
   std::map<std::string, std::string> of_provider = SplitPairs(flags.provider_options, "-i");
@@ -99,16 +111,16 @@ SessionOptions MakeOptions(const Flags& flags, const std::filesystem::path& mode
       if (key.starts_with(prefix)) {
         of_provider[key.substr(prefix.size())] = value;
       } else {
-        of_session[key] = value;
+        of_session.erase(key);
+        SetForModel(options, key, value, flags.provider);
       }
     }
   }
   options.AddProvider(flags.provider, of_provider);
+  if (!options.Get("ep.context_file_path").empty() || of_session.contains("ep.context_file_path")) {
+    throw Error(StatusCode::kInvalidArgument, "ep.context_file_path names one file for all models; use -o FOLDER");
+  }
   for (const auto& [key, value] : of_session) {
-    if (key == "ep.context_file_path") {
-      throw Error(StatusCode::kInvalidArgument,
-                  "-C: ep.context_file_path names one file for all models; use -o FOLDER");
-    }
     options.Set(key, value);
   }
   options.Set("ep.context_enable", "1").Set("ep.share_ep_contexts", "1");

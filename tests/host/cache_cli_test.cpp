@@ -220,6 +220,9 @@ TEST_F(CacheCli, ACacheThatThisUserMayNotUseSaysWhyAndWhatToDo) {
 
 TEST_F(CacheCli, TheCommandLineIsChecked) {
   EXPECT_EQ(Run({"cache"}).code, 2);
+  const ProgramResult misspelt = Run({"cache", "lst"});
+  EXPECT_EQ(misspelt.code, 2);
+  EXPECT_THAT(misspelt.err, HasSubstr("unknown action 'lst'; did you mean 'list'?; actions are: list"));
   EXPECT_EQ(Run({"cache", "list"}).code, 2);
   EXPECT_EQ(Run({"cache", "gc", "--cache", "cache", "--max-mb", "0"}).code, 2);
   EXPECT_EQ(Run({"place", "model.onnx", "--cache", "cache"}).code, 2) << "nothing is compiled";

@@ -189,6 +189,14 @@ TEST_F(Cli, CompileOverwritesOnlyWhenAskedTo) {
   EXPECT_NE(ReadFile(folder_ / "out.onnx"), "precious");
 }
 
+TEST_F(Cli, CompileOfAModelThatIsKnownBeforehandNamesTheFlagThatHelps) {
+  folder_.Write("known.onnx", KnownModel());
+  const ProgramResult refused = Run({"compile", "known.onnx", "--ep", "npu"});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("--allow-plain"));
+  EXPECT_EQ(Run({"compile", "known.onnx", "--ep", "npu", "--allow-plain"}).code, 0);
+}
+
 TEST_F(Cli, CompileEmbeds) {
   folder_.Write("matmul.onnx", MatMulModel());
   EXPECT_EQ(RunJson({"compile", "matmul.onnx", "--ep", "cpu", "--embed"})["files"].size(), 1u);

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "epiphyte/context.hpp"
+#include "epiphyte/environment.hpp"
 #include "tests/framework/temp_dir.h"
 #include "tests/host/run_program.h"
 #include "tests/host/small_models.h"
@@ -86,6 +88,18 @@ TEST_F(ContextTools, VerifyListsEveryProblem) {
   ASSERT_EQ(json["problems"].size(), 2u);
   EXPECT_THAT(json["problems"][0].get<std::string>(), HasSubstr("--reseal"));
   EXPECT_THAT(json["problems"][1].get<std::string>(), HasSubstr("matmul_cpu.bin"));
+}
+
+TEST_F(ContextTools, CheckRefusesABrokenSealAsASessionDoes) {
+  Flip("matmul_ctx.onnx", ReadFile(folder_ / "matmul_ctx.onnx").find("epiphyte tests"));
+  const ProgramResult checked = Run({"inspect", "--check", "matmul_ctx.onnx"});
+  EXPECT_EQ(checked.code, 1);
+  EXPECT_THAT(checked.err, AllOf(HasSubstr("seal"), HasSubstr("epiphyte verify --reseal")));
+  const ContextCheck verdict = CheckContext(Environment(), folder_ / "matmul_ctx.onnx");
+  EXPECT_EQ(verdict.verdict, ContextVerdict::kUnsupported);
+  EXPECT_THAT(verdict.reason, HasSubstr("seal"));
+  EXPECT_TRUE(CheckContext(Environment(), folder_ / "matmul_ctx.onnx", /*with_payloads=*/false).usable())
+      << "judged by attributes and metadata alone";
 }
 
 TEST_F(ContextTools, ResealAcceptsAChangeOfTheModelAndNotOfItsPayload) {

@@ -86,6 +86,7 @@ TEST_F(Doctor, AlsoProbesThePluginThatHasTheNameNext) {
       RunEpiphyte({"run", "model.onnx"}, folder_.path(), {{"EPIPHYTE_PLUGIN_PATH", folder_.path().string()}});
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_THAT(run.err, HasSubstr("is used in place of the one of '"));
+  EXPECT_THAT(run.err, HasSubstr("can't be used: InitFailed: "));
 }
 
 TEST_F(Doctor, SaysWhichPluginEndedItsProcessAndWhere) {

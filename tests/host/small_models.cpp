@@ -74,6 +74,16 @@ std::string OverridableModel() {
   return model.SerializeAsString();
 }
 
+std::string KnownModel() {
+  onnx::ModelProto model = NewModel();
+  SetType(model.mutable_graph()->add_output(), "y", onnx::TensorProto::FLOAT, {"2"});
+  onnx::AttributeProto* value = AddNode(model, "Constant", {}, {"y"})->add_attribute();
+  value->set_name("value_floats");
+  value->set_type(onnx::AttributeProto::FLOATS);
+  for (const float number : {1.0f, 2.0f}) value->add_floats(number);
+  return model.SerializeAsString();
+}
+
 std::string AddModel() {
   onnx::ModelProto model = NewModel();
   SetType(model.mutable_graph()->add_input(), "a", onnx::TensorProto::FLOAT, {"batch", "3"});

@@ -40,6 +40,8 @@ std::string NamedModel(const std::string& name);
 std::string UntypedModel();
 // y = x + w on float[2], with w = [1, 2] an initializer that is an input, too.
 std::string OverridableModel();
+// y = [1, 2], by a Constant: everything is known without a run.
+std::string KnownModel();
 // RegexFullMatch with that pattern on one string.
 std::string PatternModel(const std::string& pattern);
 

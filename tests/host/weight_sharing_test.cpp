@@ -95,13 +95,20 @@ TEST_F(WeightSharing, EachModelMayHaveOptionsOfItsOwn) {
   EXPECT_THAT(InspectContext(folder_ / "model1_ctx.onnx").nodes.at(0).partition, ::testing::StartsWith("all_"));
   EXPECT_THAT(InspectContext(folder_ / "model2_ctx.onnx").nodes.at(0).partition, ::testing::StartsWith("second_"));
   ExpectTheNumbersOfTheSources("");
+  EXPECT_THAT(
+      Run({"-e", "cpu", "--model-options", "model2.onnx", "vulkan.device|0", "./model1.onnx,./model2.onnx"}).err,
+      HasSubstr("options of the provider begin with 'cpu.', because -e is 'cpu'"));
+  const std::string first = ReadFile(folder_ / "model1_ctx.onnx");
   for (const auto& [name, pairs] : {std::pair<std::string, std::string>{"model3.onnx", "a|b"},
                                     {"model2.onnx", "no.such_option|1"},
-                                    {"model2.onnx", "cpu.precison|f32"}}) {
+                                    {"model2.onnx", "cpu.precison|f32"},
+                                    {"model2.onnx", "vulkan.device|0"},
+                                    {"model2.onnx", "ep.context_file_path|x.onnx"}}) {
     const ProgramResult refused =
         Run({"-e", "cpu", "--force", "--model-options", name, pairs, "./model1.onnx,./model2.onnx"});
     EXPECT_NE(refused.code, 0) << name << ' ' << pairs;
     EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1) << refused.err;
+    EXPECT_EQ(ReadFile(folder_ / "model1_ctx.onnx"), first) << "a failure leaves what was there";
   }
 }
 

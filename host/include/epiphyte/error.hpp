@@ -51,6 +51,7 @@ enum class Hint : int32_t {
   kShowPlacement = 4,  // show which provider takes which node, and why others don't: Placement
   kListPlugins = 5,    // list installed plugins: PluginCatalog::List
   kProbePlugins = 6,   // open installed plugins and list their problems: PluginCatalog::ProbeAll
+  kWritePlain = 7,     // accept a context model without contexts: epiphyte.context_if_empty = plain
 };
 
 // Returns the code's name, e.g. "INVALID_GRAPH".
