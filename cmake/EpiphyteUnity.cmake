@@ -46,7 +46,7 @@ epiphyte_compile_alone(epiphyte_core
   core/onnx/microsoft/masked_attention.cpp core/onnx/microsoft/multi_head_attention.cpp
   core/onnx/microsoft/normalizations.cpp core/onnx/microsoft/others.cpp core/onnx/microsoft/products.cpp
   core/onnx/microsoft/quantized.cpp core/onnx/microsoft/quantized_layout.cpp core/onnx/microsoft/token_scores.cpp
-  core/onnx/overlay_types.cpp core/onnx/overlay_versions.cpp core/registry/exports.cpp core/registry/manifest.cpp)
+  core/onnx/overlay/types.cpp core/onnx/overlay/versions.cpp core/registry/exports.cpp core/registry/manifest.cpp)
 epiphyte_compile_alone(epiphyte_cpu
   plugins/cpu/onednn/split_window.cpp plugins/cpu/ops/math/einsum_product.cpp plugins/cpu/ops/nn/conv_transpose.cpp
   plugins/cpu/ops/quantized/byte_weights.cpp plugins/cpu/ops/shape/concat_split.cpp)

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/onnx/tensor_io.h"
+#include "core/onnx/write/tensor_io.h"
 
 namespace epiphyte::conformance {
 

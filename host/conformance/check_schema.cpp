@@ -3,7 +3,7 @@
 #include <set>
 #include <tuple>
 
-#include "core/onnx/operator_schemas.h"
+#include "core/onnx/schema/operator_schemas.h"
 #include "epiphyte/ep_schema.h"
 #include "host/conformance/checks.h"
 #include "host/conformance/debug_inference.h"

@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/graph.h"
-#include "core/onnx/graph_model.h"
+#include "core/onnx/write/graph_model.h"
 #include "host/conformance/debug_graph.h"
 #include "host/conformance/debug_host.h"
 #include "host/conformance/debug_onnx.h"

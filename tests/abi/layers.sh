@@ -41,7 +41,15 @@ xargs grep -HE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]' < "$work/file
 cat > "$work/floors" <<'TABLE'
 core          1  ^core/base/
 core          2  ^core/graph/
-core          3  ^core/onnx/
+core        3.1  ^core/onnx/wire/
+core        3.2  ^core/onnx/schema/
+core        3.3  ^core/onnx/microsoft/
+core        3.4  ^core/onnx/read/
+core        3.5  ^core/onnx/write/
+core        3.6  ^core/onnx/infer/
+core        3.7  ^core/onnx/(overlay|gradient)/
+core        3.8  ^core/onnx/functions/
+core        3.9  ^core/onnx/model_reader[.]
 core          4  ^core/transform/
 core          5  ^core/registry/
 core          6  ^core/partition/

@@ -31,7 +31,7 @@
 
 #include <dnnl.hpp>
 
-#include "core/onnx/inference.h"
+#include "core/onnx/infer/inference.h"
 #include "core/onnx/model_reader.h"
 #include "epiphyte/kit/memory/heap.hpp"
 #include "plugins/cpu/simd/amx.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/abi/host_tables.h"
-#include "core/onnx/inference.h"
+#include "core/onnx/infer/inference.h"
 #include "epiphyte/kit/graph/import.hpp"
 #include "plugins/cpu/exec/float_fallback.h"
 #include "tests/cpu/plan_host.h"

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "core/abi/host_tables.h"
-#include "core/onnx/inference.h"
+#include "core/onnx/infer/inference.h"
 #include "epiphyte/kit/graph/import.hpp"
 #include "epiphyte/kit/graph/text.hpp"
 #include "plugins/cpu/exec/fuse.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/onnx/tensor_io.h"
+#include "core/onnx/write/tensor_io.h"
 #include "core/runtime/session.h"
 #include "host/conformance/compare_values.h"
 #include "tests/framework/temp_dir.h"

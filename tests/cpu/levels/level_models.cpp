@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "core/onnx/tensor_io.h"
+#include "core/onnx/write/tensor_io.h"
 #include "core/runtime/session.h"
 #include "host/conformance/float_formats.h"
 #include "tests/framework/test_session.h"
