@@ -93,9 +93,9 @@ epiphyte_compile_alone(host_tests
 epiphyte_compile_alone(microsoft_tests
   tests/onnx/microsoft/generation_models.cpp tests/onnx/microsoft/masked_attention_test.cpp)
 epiphyte_compile_alone(minimal_sdk
-  tests/npu/minimal_sdk/operators.cpp)
+  plugins/npu/sdk/minimal/operators.cpp)
 epiphyte_compile_alone(minimal_sdk_inside
-  tests/npu/minimal_sdk/operators.cpp)
+  plugins/npu/sdk/minimal/operators.cpp)
 epiphyte_compile_alone(models_tests
   tests/models/agreement.cpp)
 epiphyte_compile_alone(npu_ep_tests
