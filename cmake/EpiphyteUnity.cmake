@@ -32,11 +32,11 @@ epiphyte_compile_alone(cpu_tests
 epiphyte_compile_alone(epiphyte_cli
   host/cli/inspect.cpp host/cli/policy.cpp)
 epiphyte_compile_alone(epiphyte_conformance
-  host/conformance/check_device_kernels.cpp host/conformance/check_device_memory.cpp
-  host/conformance/check_device_streams.cpp host/conformance/check_execute.cpp host/conformance/check_library.cpp
-  host/conformance/check_options.cpp host/conformance/check_provider.cpp host/conformance/check_report.cpp
-  host/conformance/check_schema.cpp host/conformance/check_share.cpp host/conformance/debug_context.cpp
-  host/conformance/debug_share.cpp)
+  host/conformance/checks/check_device_kernels.cpp host/conformance/checks/check_device_memory.cpp
+  host/conformance/checks/check_device_streams.cpp host/conformance/checks/check_execute.cpp host/conformance/checks/check_library.cpp
+  host/conformance/checks/check_options.cpp host/conformance/checks/check_provider.cpp host/conformance/checks/check_report.cpp
+  host/conformance/checks/check_schema.cpp host/conformance/checks/check_share.cpp host/conformance/debug_host/debug_context.cpp
+  host/conformance/debug_host/debug_share.cpp)
 epiphyte_compile_alone(epiphyte_core
   core/abi/host_info.cpp core/abi/profile.cpp core/onnx/gradient/elementwise.cpp core/onnx/gradient/movement.cpp
   core/onnx/gradient/products.cpp core/onnx/gradient/reductions.cpp core/onnx/gradient/rules.cpp

@@ -83,6 +83,13 @@ plugins/npu/simulator 2 ^plugins/npu/simulator/(blob|graph|device)/
 plugins/npu/simulator 3 ^plugins/npu/simulator/compiler/
 plugins/npu/simulator 4 ^plugins/npu/simulator/sdk/
 plugins/npu/simulator 5 ^plugins/npu/simulator/npusim/
+host/conformance 1 ^host/conformance/(rules|graphs)/
+host/conformance 2 ^host/conformance/memory/
+host/conformance 3 ^host/conformance/process/
+host/conformance 4 ^host/conformance/(debug_host|plugin)/
+host/conformance 5 ^host/conformance/checks/
+host/conformance 6 ^host/conformance/cases/
+host/conformance 7 ^host/conformance/(report|suite|main)[.]
 host          1  ^host/include/
 host          2  ^host/
 TABLE
