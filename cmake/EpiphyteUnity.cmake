@@ -109,8 +109,8 @@ epiphyte_compile_alone(plugin_api_tests
 epiphyte_compile_alone(quantizer_tests
   tests/models/quantizer/quantize_test.cpp)
 epiphyte_compile_alone(simd_tests
-  tests/cpu/simd/binary_test.cpp tests/cpu/simd/byte_product_test.cpp tests/cpu/simd/float_rows_test.cpp
-  tests/cpu/simd/reduce_test.cpp tests/cpu/simd/row_dots_test.cpp tests/cpu/simd/unary_test.cpp)
+  tests/cpu/simd/elementwise/binary_test.cpp tests/cpu/simd/gemm/byte_product_test.cpp tests/cpu/simd/window/float_rows_test.cpp
+  tests/cpu/simd/reduce/reduce_test.cpp tests/cpu/simd/gemm/row_dots_test.cpp tests/cpu/simd/elementwise/unary_test.cpp)
 epiphyte_compile_alone(test_device_alone
   tests/device/plugin/machine.cpp tests/device/plugin/options.cpp tests/device/plugin/translate.cpp)
 epiphyte_compile_alone(transform_tests

@@ -5,7 +5,7 @@
 
 #include "epiphyte/kit/shape/float_types.hpp"
 #include "plugins/cpu/onednn/bfloat16_panels.h"
-#include "plugins/cpu/simd/amx.h"
+#include "plugins/cpu/simd/gemm/amx.h"
 #include "tests/cpu/plan_host.h"
 
 namespace epiphyte::test {

@@ -8,7 +8,7 @@
 #include "epiphyte/kit/shape/float_types.hpp"
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/onednn/split.h"
-#include "plugins/cpu/simd/amx.h"
+#include "plugins/cpu/simd/gemm/amx.h"
 #include "tests/cpu/plan_host.h"
 
 namespace epiphyte::test {

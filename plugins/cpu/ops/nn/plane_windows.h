@@ -1,4 +1,4 @@
-// Windows of a pool or convolution for simd/plane_windows.h: one or two dimensions, limited by the size of its scratch
+// Windows of a pool or convolution for simd/window/plane_windows.h: one or two dimensions, limited by the size of its scratch
 // memory.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "epiphyte/kit/shape/window.hpp"
-#include "plugins/cpu/simd/plane_windows.h"
+#include "plugins/cpu/simd/window/plane_windows.h"
 
 namespace epiphyte::cpu {
 
