@@ -72,7 +72,8 @@ concept HasFloatLoop = requires(const Op& op) {
 template <typename T>
 using NumberOf = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
 
-// An Op with a loop over numbers other than floats (simd/elementwise/number_rows.h), named by `kOthers`, that supports T.
+// An Op with a loop over numbers other than floats (simd/elementwise/number_rows.h), named by `kOthers`, that supports
+// T.
 template <typename Op, typename T>
 concept HasNumberLoop = requires {
   { Op::kOthers } -> std::convertible_to<simd::NumberUnary>;

@@ -4,11 +4,10 @@
 // defines the operation:
 //
 //     struct Sum {
-//       static constexpr simd::Reduction kFloats = …;          // its loop over floats (simd/reduce/reduce.h), without Finish
-//       template <typename T> using Acc = …;                   // accumulator for elements of type T
-//       template <typename A> A Initial() const;               // value of an empty set
-//       template <typename A> A Load(A x, A shift) const;      // value of an element; shift: see below
-//       template <typename A> A Combine(A a, A b) const;
+//       static constexpr simd::Reduction kFloats = …;          // its loop over floats (simd/reduce/reduce.h), without
+//       Finish template <typename T> using Acc = …;                   // accumulator for elements of type T template
+//       <typename A> A Initial() const;               // value of an empty set template <typename A> A Load(A x, A
+//       shift) const;      // value of an element; shift: see below template <typename A> A Combine(A a, A b) const;
 //       template <typename A> A Finish(A a, int64_t n, A shift) const;
 //     };
 //

@@ -1,5 +1,5 @@
-// Windows of a pool or convolution for simd/window/plane_windows.h: one or two dimensions, limited by the size of its scratch
-// memory.
+// Windows of a pool or convolution for simd/window/plane_windows.h: one or two dimensions, limited by the size of its
+// scratch memory.
 #pragma once
 
 #include <algorithm>
