@@ -22,13 +22,13 @@ epiphyte_compile_alone(context_tests
   tests/context/options_loading_test.cpp tests/context/options_matrix_test.cpp tests/context/options_test.cpp
   tests/context/plain_nodes_test.cpp tests/context/store_test.cpp)
 epiphyte_compile_alone(cpu_tests
-  tests/cpu/bfloat16_attention_test.cpp tests/cpu/bfloat16_layouts_test.cpp tests/cpu/bfloat16_products_test.cpp
-  tests/cpu/blocked_product_test.cpp tests/cpu/byte_layout_test.cpp tests/cpu/conv_transpose_test.cpp
-  tests/cpu/depthwise_conv_test.cpp tests/cpu/matmul_nbits_test.cpp tests/cpu/ops_float_types_test.cpp
-  tests/cpu/ops_reduction_test.cpp tests/cpu/plan_gemm_test.cpp tests/cpu/plan_late_test.cpp
-  tests/cpu/plan_recognition_test.cpp tests/cpu/plan_warm_up_test.cpp tests/cpu/plan_verify_test.cpp
-  tests/cpu/small_floats_test.cpp tests/cpu/small_weights_test.cpp tests/cpu/split_products_test.cpp
-  tests/cpu/window_test.cpp)
+  tests/cpu/ops/nn/bfloat16_attention_test.cpp tests/cpu/onednn/bfloat16_layouts_test.cpp tests/cpu/onednn/bfloat16_products_test.cpp
+  tests/cpu/kernel/blocked_product_test.cpp tests/cpu/ops/quantized/byte_layout_test.cpp tests/cpu/ops/nn/conv_transpose_test.cpp
+  tests/cpu/ops/nn/depthwise_conv_test.cpp tests/cpu/ops/quantized/matmul_nbits_test.cpp tests/cpu/ops/math/float_types_test.cpp
+  tests/cpu/ops/math/reduction_test.cpp tests/cpu/exec/plan_gemm_test.cpp tests/cpu/exec/plan_late_test.cpp
+  tests/cpu/exec/plan_recognition_test.cpp tests/cpu/exec/plan_warm_up_test.cpp tests/cpu/exec/plan_verify_test.cpp
+  tests/cpu/kernel/small_floats_test.cpp tests/cpu/onednn/small_weights_test.cpp tests/cpu/onednn/split_products_test.cpp
+  tests/cpu/ops/nn/window_test.cpp)
 epiphyte_compile_alone(epiphyte_cli
   host/cli/inspect.cpp host/cli/policy.cpp)
 epiphyte_compile_alone(epiphyte_conformance
