@@ -22,21 +22,21 @@ epiphyte_compile_alone(context_tests
   tests/context/options_loading_test.cpp tests/context/options_matrix_test.cpp tests/context/options_test.cpp
   tests/context/plain_nodes_test.cpp tests/context/store_test.cpp)
 epiphyte_compile_alone(cpu_tests
-  tests/cpu/bfloat16_attention_test.cpp tests/cpu/bfloat16_layouts_test.cpp tests/cpu/bfloat16_products_test.cpp
-  tests/cpu/blocked_product_test.cpp tests/cpu/byte_layout_test.cpp tests/cpu/conv_transpose_test.cpp
-  tests/cpu/depthwise_conv_test.cpp tests/cpu/matmul_nbits_test.cpp tests/cpu/ops_float_types_test.cpp
-  tests/cpu/ops_reduction_test.cpp tests/cpu/plan_gemm_test.cpp tests/cpu/plan_late_test.cpp
-  tests/cpu/plan_recognition_test.cpp tests/cpu/plan_warm_up_test.cpp tests/cpu/plan_verify_test.cpp
-  tests/cpu/small_floats_test.cpp tests/cpu/small_weights_test.cpp tests/cpu/split_products_test.cpp
-  tests/cpu/window_test.cpp)
+  tests/cpu/ops/nn/bfloat16_attention_test.cpp tests/cpu/onednn/bfloat16_layouts_test.cpp tests/cpu/onednn/bfloat16_products_test.cpp
+  tests/cpu/kernel/blocked_product_test.cpp tests/cpu/ops/quantized/byte_layout_test.cpp tests/cpu/ops/nn/conv_transpose_test.cpp
+  tests/cpu/ops/nn/depthwise_conv_test.cpp tests/cpu/ops/quantized/matmul_nbits_test.cpp tests/cpu/ops/math/float_types_test.cpp
+  tests/cpu/ops/math/reduction_test.cpp tests/cpu/exec/plan_gemm_test.cpp tests/cpu/exec/plan_late_test.cpp
+  tests/cpu/exec/plan_recognition_test.cpp tests/cpu/exec/plan_warm_up_test.cpp tests/cpu/exec/plan_verify_test.cpp
+  tests/cpu/kernel/small_floats_test.cpp tests/cpu/onednn/small_weights_test.cpp tests/cpu/onednn/split_products_test.cpp
+  tests/cpu/ops/nn/window_test.cpp)
 epiphyte_compile_alone(epiphyte_cli
   host/cli/inspect.cpp host/cli/policy.cpp)
 epiphyte_compile_alone(epiphyte_conformance
-  host/conformance/check_device_kernels.cpp host/conformance/check_device_memory.cpp
-  host/conformance/check_device_streams.cpp host/conformance/check_execute.cpp host/conformance/check_library.cpp
-  host/conformance/check_options.cpp host/conformance/check_provider.cpp host/conformance/check_report.cpp
-  host/conformance/check_schema.cpp host/conformance/check_share.cpp host/conformance/debug_context.cpp
-  host/conformance/debug_share.cpp)
+  host/conformance/checks/check_device_kernels.cpp host/conformance/checks/check_device_memory.cpp
+  host/conformance/checks/check_device_streams.cpp host/conformance/checks/check_execute.cpp host/conformance/checks/check_library.cpp
+  host/conformance/checks/check_options.cpp host/conformance/checks/check_provider.cpp host/conformance/checks/check_report.cpp
+  host/conformance/checks/check_schema.cpp host/conformance/checks/check_share.cpp host/conformance/debug_host/debug_context.cpp
+  host/conformance/debug_host/debug_share.cpp)
 epiphyte_compile_alone(epiphyte_core
   core/abi/host_info.cpp core/abi/profile.cpp core/onnx/gradient/elementwise.cpp core/onnx/gradient/movement.cpp
   core/onnx/gradient/products.cpp core/onnx/gradient/reductions.cpp core/onnx/gradient/rules.cpp
@@ -46,7 +46,7 @@ epiphyte_compile_alone(epiphyte_core
   core/onnx/microsoft/masked_attention.cpp core/onnx/microsoft/multi_head_attention.cpp
   core/onnx/microsoft/normalizations.cpp core/onnx/microsoft/others.cpp core/onnx/microsoft/products.cpp
   core/onnx/microsoft/quantized.cpp core/onnx/microsoft/quantized_layout.cpp core/onnx/microsoft/token_scores.cpp
-  core/onnx/overlay_types.cpp core/onnx/overlay_versions.cpp core/registry/exports.cpp core/registry/manifest.cpp)
+  core/onnx/overlay/types.cpp core/onnx/overlay/versions.cpp core/registry/exports.cpp core/registry/manifest.cpp)
 epiphyte_compile_alone(epiphyte_cpu
   plugins/cpu/onednn/split_window.cpp plugins/cpu/ops/math/einsum_product.cpp plugins/cpu/ops/nn/conv_transpose.cpp
   plugins/cpu/ops/quantized/byte_weights.cpp plugins/cpu/ops/shape/concat_split.cpp)
@@ -93,9 +93,9 @@ epiphyte_compile_alone(host_tests
 epiphyte_compile_alone(microsoft_tests
   tests/onnx/microsoft/generation_models.cpp tests/onnx/microsoft/masked_attention_test.cpp)
 epiphyte_compile_alone(minimal_sdk
-  tests/npu/minimal_sdk/operators.cpp)
+  plugins/npu/sdk/minimal/operators.cpp)
 epiphyte_compile_alone(minimal_sdk_inside
-  tests/npu/minimal_sdk/operators.cpp)
+  plugins/npu/sdk/minimal/operators.cpp)
 epiphyte_compile_alone(models_tests
   tests/models/agreement.cpp)
 epiphyte_compile_alone(npu_ep_tests
@@ -109,8 +109,8 @@ epiphyte_compile_alone(plugin_api_tests
 epiphyte_compile_alone(quantizer_tests
   tests/models/quantizer/quantize_test.cpp)
 epiphyte_compile_alone(simd_tests
-  tests/cpu/simd/binary_test.cpp tests/cpu/simd/byte_product_test.cpp tests/cpu/simd/float_rows_test.cpp
-  tests/cpu/simd/reduce_test.cpp tests/cpu/simd/row_dots_test.cpp tests/cpu/simd/unary_test.cpp)
+  tests/cpu/simd/elementwise/binary_test.cpp tests/cpu/simd/gemm/byte_product_test.cpp tests/cpu/simd/window/float_rows_test.cpp
+  tests/cpu/simd/reduce/reduce_test.cpp tests/cpu/simd/gemm/row_dots_test.cpp tests/cpu/simd/elementwise/unary_test.cpp)
 epiphyte_compile_alone(test_device_alone
   tests/device/plugin/machine.cpp tests/device/plugin/options.cpp tests/device/plugin/translate.cpp)
 epiphyte_compile_alone(transform_tests

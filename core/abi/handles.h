@@ -21,7 +21,7 @@
 #include "core/graph/graph.h"
 #include "core/graph/run_state.h"
 #include "core/graph/value.h"
-#include "core/onnx/node_inference.h"
+#include "core/onnx/infer/node_inference.h"
 #include "core/partition/partitioner.h"
 #include "epiphyte/draft/ep_device.h"
 #include "epiphyte/ep_host.h"

@@ -3,7 +3,7 @@
 
 #include "core/abi/handles.h"
 #include "core/base/text.h"
-#include "core/onnx/graph_model.h"
+#include "core/onnx/write/graph_model.h"
 #include "epiphyte/ep_onnx.h"
 
 namespace epiphyte::core {

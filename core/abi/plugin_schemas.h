@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/onnx/operator_schemas.h"
+#include "core/onnx/schema/operator_schemas.h"
 #include "core/registry/catalog.h"
 #include "epiphyte/ep_schema.h"
 

@@ -4,8 +4,8 @@
 
 #include "core/base/error.h"
 #include "core/base/text.h"
-#include "core/onnx/type_reader.h"
-#include "core/onnx/wire_reader.h"
+#include "core/onnx/read/type_reader.h"
+#include "core/onnx/wire/wire_reader.h"
 #include "epiphyte/ep_abi.h"
 
 namespace epiphyte::core {

@@ -10,7 +10,7 @@
 #include "core/base/mapped_file.h"
 #include "core/base/safe_path.h"
 #include "core/context/seal.h"
-#include "core/onnx/model_scan.h"
+#include "core/onnx/read/model_scan.h"
 #include "core/registry/module.h"
 #include "core/runtime/provider_list.h"
 

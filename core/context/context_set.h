@@ -19,7 +19,7 @@
 #include "core/context/context_target.h"
 #include "core/context/output_file.h"
 #include "core/graph/graph.h"
-#include "core/onnx/annotations.h"
+#include "core/onnx/write/annotations.h"
 
 namespace epiphyte::core {
 

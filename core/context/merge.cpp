@@ -19,8 +19,8 @@
 #include "core/context/output_file.h"
 #include "core/context/publisher.h"
 #include "core/context/recorded_bytes.h"
-#include "core/onnx/model_functions.h"
 #include "core/onnx/model_reader.h"
+#include "core/onnx/read/model_functions.h"
 
 namespace epiphyte::core {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/graph/graph.h"
-#include "core/onnx/annotations.h"
+#include "core/onnx/write/annotations.h"
 
 namespace epiphyte::core {
 

@@ -10,7 +10,7 @@
 #include "core/base/text.h"
 #include "core/context/recorded_bytes.h"
 #include "core/context/seal.h"
-#include "core/onnx/file_kind.h"
+#include "core/onnx/read/file_kind.h"
 
 namespace epiphyte::core {
 namespace {

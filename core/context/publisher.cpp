@@ -9,8 +9,8 @@
 #include "core/base/staged_file.h"
 #include "core/context/context_metadata.h"
 #include "core/context/seal.h"
-#include "core/onnx/metadata_entry.h"
-#include "core/onnx/model_writer.h"
+#include "core/onnx/write/metadata_entry.h"
+#include "core/onnx/write/model_writer.h"
 
 namespace epiphyte::core {
 

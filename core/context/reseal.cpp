@@ -15,9 +15,9 @@
 #include "core/context/publisher.h"
 #include "core/context/recorded_bytes.h"
 #include "core/context/verify.h"
-#include "core/onnx/context_functions.h"
-#include "core/onnx/metadata_entry.h"
+#include "core/onnx/functions/context_functions.h"
 #include "core/onnx/model_reader.h"
+#include "core/onnx/write/metadata_entry.h"
 
 namespace epiphyte::core {
 namespace {

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "core/base/error.h"
-#include "core/onnx/metadata_entry.h"
+#include "core/onnx/write/metadata_entry.h"
 
 namespace epiphyte::core {
 namespace {

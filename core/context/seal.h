@@ -17,7 +17,7 @@
 
 #include "core/base/hash.h"
 #include "core/context/context_metadata.h"
-#include "core/onnx/write_options.h"
+#include "core/onnx/wire/write_options.h"
 
 namespace epiphyte::core {
 

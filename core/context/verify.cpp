@@ -12,7 +12,7 @@
 #include "core/context/context_binding.h"
 #include "core/context/node_payloads.h"
 #include "core/context/recorded_bytes.h"
-#include "core/onnx/context_functions.h"
+#include "core/onnx/functions/context_functions.h"
 #include "core/onnx/model_reader.h"
 
 namespace epiphyte::core {

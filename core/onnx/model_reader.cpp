@@ -2,16 +2,16 @@
 
 #include "core/base/error.h"
 #include "core/base/mapped_file.h"
-#include "core/onnx/file_kind.h"
-#include "core/onnx/gradients.h"
-#include "core/onnx/graph_reader.h"
-#include "core/onnx/inference.h"
-#include "core/onnx/libonnx_call.h"
-#include "core/onnx/model_functions.h"
-#include "core/onnx/operator_check.h"
-#include "core/onnx/printable_errors.h"
-#include "core/onnx/proto_fields.h"
-#include "core/onnx/wire_reader.h"
+#include "core/onnx/gradient/gradients.h"
+#include "core/onnx/infer/inference.h"
+#include "core/onnx/infer/operator_check.h"
+#include "core/onnx/read/file_kind.h"
+#include "core/onnx/read/graph_reader.h"
+#include "core/onnx/read/model_functions.h"
+#include "core/onnx/schema/libonnx_call.h"
+#include "core/onnx/wire/printable_errors.h"
+#include "core/onnx/wire/proto_fields.h"
+#include "core/onnx/wire/wire_reader.h"
 
 namespace epiphyte::core {
 namespace {

@@ -34,7 +34,7 @@
 
 #include "core/base/progress_callback.h"
 #include "core/graph/graph.h"
-#include "core/onnx/external_data.h"
+#include "core/onnx/read/external_data.h"
 
 namespace epiphyte::core {
 

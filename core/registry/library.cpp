@@ -14,7 +14,7 @@
 #include "core/base/log.h"
 #include "core/base/process_end.h"
 #include "core/base/text.h"
-#include "core/onnx/file_kind.h"
+#include "core/onnx/read/file_kind.h"
 #include "core/registry/elf.h"
 #include "core/registry/module.h"
 #include "core/registry/platform.h"

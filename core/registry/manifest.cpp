@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/strict_yaml.h"
 #include "core/base/text.h"
-#include "core/onnx/file_kind.h"
+#include "core/onnx/read/file_kind.h"
 #include "core/registry/platform.h"
 #include "core/registry/yaml_fields.h"
 #include "epiphyte/ep_abi.h"

@@ -10,7 +10,7 @@
 #include "core/base/strict_yaml.h"
 #include "core/base/suggest.h"
 #include "core/base/text.h"
-#include "core/onnx/file_kind.h"
+#include "core/onnx/read/file_kind.h"
 #include "core/registry/provider_name.h"
 #include "core/registry/yaml_fields.h"
 

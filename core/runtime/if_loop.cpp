@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/onnx/schema.h"
+#include "core/onnx/schema/schema.h"
 #include "core/runtime/stack.h"
 
 namespace epiphyte::core {

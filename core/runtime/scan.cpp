@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/onnx/schema.h"
+#include "core/onnx/schema/schema.h"
 #include "core/runtime/stack.h"
 
 namespace epiphyte::core {

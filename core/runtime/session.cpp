@@ -14,7 +14,7 @@
 #include "core/base/text.h"
 #include "core/device/transfer.h"
 #include "core/graph/block_cache.h"
-#include "core/onnx/libonnx_call.h"
+#include "core/onnx/schema/libonnx_call.h"
 #include "core/runtime/run_outputs.h"
 #include "core/runtime/session_builder.h"
 

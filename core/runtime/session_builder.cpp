@@ -10,8 +10,8 @@
 #include "core/context/compatibility.h"
 #include "core/context/context_metadata.h"
 #include "core/context/context_model.h"
-#include "core/onnx/annotations.h"
 #include "core/onnx/model_reader.h"
+#include "core/onnx/write/annotations.h"
 
 namespace epiphyte::core {
 namespace {

@@ -1,9 +1,9 @@
 // The session builder's functions: which calls stay whole for a provider, and which are replaced by their bodies.
 #include <unordered_set>
 
-#include "core/onnx/gradients.h"
-#include "core/onnx/inference.h"
-#include "core/onnx/schema.h"
+#include "core/onnx/gradient/gradients.h"
+#include "core/onnx/infer/inference.h"
+#include "core/onnx/schema/schema.h"
 #include "core/runtime/session_builder.h"
 
 namespace epiphyte::core {

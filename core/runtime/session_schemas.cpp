@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/base/suggest.h"
-#include "core/onnx/microsoft_functions.h"
+#include "core/onnx/microsoft/microsoft_functions.h"
 #include "core/runtime/provider_list.h"
 
 namespace epiphyte::core {

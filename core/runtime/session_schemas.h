@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/abi/plugin_schemas.h"
-#include "core/onnx/operator_schemas.h"
+#include "core/onnx/schema/operator_schemas.h"
 #include "core/registry/catalog.h"
 #include "core/runtime/session_config.h"
 

@@ -3,7 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/context/context_model.h"
-#include "core/onnx/inference.h"
+#include "core/onnx/infer/inference.h"
 #include "core/runtime/constant_evaluator.h"
 #include "core/runtime/session_builder.h"
 #include "core/transform/application_transforms.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/onnx/inference.h"
-#include "core/onnx/operator_schemas.h"
+#include "core/onnx/infer/inference.h"
+#include "core/onnx/schema/operator_schemas.h"
 
 namespace epiphyte::core {
 namespace {

@@ -6,7 +6,7 @@
 #include "core/context/node_payloads.h"
 #include "core/context/recorded_bytes.h"
 #include "core/context/seal.h"
-#include "core/onnx/context_functions.h"
+#include "core/onnx/functions/context_functions.h"
 #include "core/onnx/model_reader.h"
 #include "core/runtime/provider_list.h"
 #include "host/api/access.h"

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/onnx/inference.h"
-#include "core/onnx/schema.h"
+#include "core/onnx/infer/inference.h"
+#include "core/onnx/schema/schema.h"
 #include "host/api/access.h"
 #include "host/api/graph_state.h"
 

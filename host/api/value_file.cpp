@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/onnx/tensor_io.h"
+#include "core/onnx/write/tensor_io.h"
 #include "host/api/access.h"
 
 namespace epiphyte {

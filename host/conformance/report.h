@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "host/conformance/journal.h"
-#include "host/conformance/operator_cases.h"
+#include "host/conformance/cases/operator_cases.h"
+#include "host/conformance/rules/journal.h"
 
 namespace epiphyte::conformance {
 

@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/registry/manifest.h"
 #include "core/registry/platform.h"
-#include "host/conformance/checks.h"
+#include "host/conformance/checks/checks.h"
 
 namespace epiphyte::conformance {
 namespace {

@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "host/conformance/isolated_check.h"
-#include "host/conformance/operator_cases.h"
-#include "host/conformance/plugin_library.h"
+#include "host/conformance/cases/operator_cases.h"
+#include "host/conformance/plugin/plugin_library.h"
+#include "host/conformance/process/isolated_check.h"
 #include "host/conformance/report.h"
 
 namespace epiphyte::conformance {

@@ -41,7 +41,15 @@ xargs grep -HE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]' < "$work/file
 cat > "$work/floors" <<'TABLE'
 core          1  ^core/base/
 core          2  ^core/graph/
-core          3  ^core/onnx/
+core        3.1  ^core/onnx/wire/
+core        3.2  ^core/onnx/schema/
+core        3.3  ^core/onnx/microsoft/
+core        3.4  ^core/onnx/read/
+core        3.5  ^core/onnx/write/
+core        3.6  ^core/onnx/infer/
+core        3.7  ^core/onnx/(overlay|gradient)/
+core        3.8  ^core/onnx/functions/
+core        3.9  ^core/onnx/model_reader[.]
 core          4  ^core/transform/
 core          5  ^core/registry/
 core          6  ^core/partition/
@@ -60,7 +68,11 @@ plugin_api    7  ^plugin_api/kit/epiphyte/kit/(fuse|qdq|container)/
 plugin_api    8  ^plugin_api/kit/epiphyte/kit/signature/
 plugin_api    9  ^plugin_api/kit/epiphyte/kit/plugin/
 plugin_api   10  ^plugin_api/examples/
-plugins/cpu   1  ^plugins/cpu/(simd|images)/|^plugins/cpu/onednn/omp_on_host/
+plugins/cpu 1.1  ^plugins/cpu/simd/target/
+plugins/cpu 1.2  ^plugins/cpu/simd/inline/
+plugins/cpu 1.3  ^plugins/cpu/simd/(elementwise|convert|reduce|gemm)/
+plugins/cpu 1.4  ^plugins/cpu/simd/(window|sequence)/
+plugins/cpu   1  ^plugins/cpu/images/|^plugins/cpu/onednn/omp_on_host/
 plugins/cpu   2  ^plugins/cpu/kernel/
 plugins/cpu   3  ^plugins/cpu/(onednn|text|ml)/
 plugins/cpu   4  ^plugins/cpu/(ops|exec)/
@@ -75,6 +87,13 @@ plugins/npu/simulator 2 ^plugins/npu/simulator/(blob|graph|device)/
 plugins/npu/simulator 3 ^plugins/npu/simulator/compiler/
 plugins/npu/simulator 4 ^plugins/npu/simulator/sdk/
 plugins/npu/simulator 5 ^plugins/npu/simulator/npusim/
+host/conformance 1 ^host/conformance/(rules|graphs)/
+host/conformance 2 ^host/conformance/memory/
+host/conformance 3 ^host/conformance/process/
+host/conformance 4 ^host/conformance/(debug_host|plugin)/
+host/conformance 5 ^host/conformance/checks/
+host/conformance 6 ^host/conformance/cases/
+host/conformance 7 ^host/conformance/(report|suite|main)[.]
 host          1  ^host/include/
 host          2  ^host/
 TABLE

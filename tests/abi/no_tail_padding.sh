@@ -19,14 +19,15 @@ cat > "$work/unit.c" <<'END'
 #define EP_FIELD(type, field)
 #define EP_STRUCT_END(type, last) \
   _Static_assert(EP_SIZE_THROUGH(type, last) == sizeof(type), #type " has padding at its end");
-#include "tests/abi/abi_fields.inc"
+#include "abi_fields.inc"
 END
+"$root/tests/abi/abi_fields.sh" "$root/plugin_api/include" > "$work/abi_fields.inc"
 checked=0
 # Freestanding: the headers need nothing but stddef and stdint, which compilers bring for targets without a C library.
 check() {
   printf 'int nothing;\n' > "$work/empty.c"
   "$@" -ffreestanding -fsyntax-only "$work/empty.c" 2> /dev/null || return 0
-  "$@" -std=c11 -Wall -Wextra -pedantic -Werror -ffreestanding -fsyntax-only -I"$root" -I"$root/plugin_api/include" \
+  "$@" -std=c11 -Wall -Wextra -pedantic -Werror -ffreestanding -fsyntax-only -I"$work" -I"$root/plugin_api/include" \
     "$work/unit.c" || { echo "with: $*" >&2; exit 1; }
   checked=$((checked + 1))
 }

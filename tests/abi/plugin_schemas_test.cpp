@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "core/abi/handles.h"
-#include "core/onnx/inference.h"
+#include "core/onnx/infer/inference.h"
 #include "core/onnx/model_reader.h"
 #include "tests/framework/onnx_text.h"
 #include "tests/framework/test_session.h"

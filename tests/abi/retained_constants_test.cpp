@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "core/abi/host_tables.h"
-#include "core/onnx/model_writer.h"
+#include "core/onnx/write/model_writer.h"
 #include "epiphyte/kit/abi/constant.hpp"
 #include "tests/abi/witness_plugin.h"
 #include "tests/framework/mappings.h"

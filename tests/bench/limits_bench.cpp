@@ -31,10 +31,10 @@
 
 #include <dnnl.hpp>
 
-#include "core/onnx/inference.h"
+#include "core/onnx/infer/inference.h"
 #include "core/onnx/model_reader.h"
 #include "epiphyte/kit/memory/heap.hpp"
-#include "plugins/cpu/simd/amx.h"
+#include "plugins/cpu/simd/gemm/amx.h"
 #include "tests/onnx_backend/value_files.h"
 
 #if defined(__x86_64__)

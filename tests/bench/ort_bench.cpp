@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/onnx/tensor_io.h"
+#include "core/onnx/write/tensor_io.h"
 #include "tests/bench/ort_library.h"
 #include "tests/onnx_backend/value_files.h"
 

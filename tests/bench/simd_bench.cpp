@@ -11,22 +11,22 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/cpu/simd/attention_rows.h"
-#include "plugins/cpu/simd/binary.h"
-#include "plugins/cpu/simd/channel_scale.h"
-#include "plugins/cpu/simd/convert.h"
-#include "plugins/cpu/simd/local_response.h"
-#include "plugins/cpu/simd/normalize.h"
-#include "plugins/cpu/simd/panel_product.h"
-#include "plugins/cpu/simd/quantize.h"
-#include "plugins/cpu/simd/recurrent.h"
-#include "plugins/cpu/simd/reduce.h"
-#include "plugins/cpu/simd/row_dots.h"
-#include "plugins/cpu/simd/row_times_panel.h"
-#include "plugins/cpu/simd/select.h"
-#include "plugins/cpu/simd/targets.h"
-#include "plugins/cpu/simd/tile_matmul.h"
-#include "plugins/cpu/simd/unary.h"
+#include "plugins/cpu/simd/convert/convert.h"
+#include "plugins/cpu/simd/convert/quantize.h"
+#include "plugins/cpu/simd/elementwise/binary.h"
+#include "plugins/cpu/simd/elementwise/select.h"
+#include "plugins/cpu/simd/elementwise/unary.h"
+#include "plugins/cpu/simd/gemm/panel_product.h"
+#include "plugins/cpu/simd/gemm/row_dots.h"
+#include "plugins/cpu/simd/gemm/row_times_panel.h"
+#include "plugins/cpu/simd/gemm/tile_matmul.h"
+#include "plugins/cpu/simd/reduce/normalize.h"
+#include "plugins/cpu/simd/reduce/reduce.h"
+#include "plugins/cpu/simd/sequence/attention_rows.h"
+#include "plugins/cpu/simd/sequence/recurrent.h"
+#include "plugins/cpu/simd/target/targets.h"
+#include "plugins/cpu/simd/window/channel_scale.h"
+#include "plugins/cpu/simd/window/local_response.h"
 
 namespace epiphyte::cpu::simd {
 namespace {

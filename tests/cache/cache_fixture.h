@@ -12,7 +12,7 @@
 
 #include "core/cache/cache_folder.h"
 #include "core/onnx/model_reader.h"
-#include "core/onnx/model_writer.h"
+#include "core/onnx/write/model_writer.h"
 #include "core/cache/open_session.h"
 #include "tests/framework/clerks.h"
 #include "tests/framework/onnx_text.h"

@@ -1,4 +1,4 @@
-#include "host/conformance/compare_values.h"
+#include "host/conformance/cases/compare_values.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "host/conformance/float_formats.h"
+#include "host/conformance/graphs/float_formats.h"
 
 namespace epiphyte::conformance {
 namespace {

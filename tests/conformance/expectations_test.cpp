@@ -1,4 +1,4 @@
-#include "host/conformance/expectations.h"
+#include "host/conformance/cases/expectations.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "host/conformance/isolated_runs.h"
+#include "host/conformance/process/isolated_runs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

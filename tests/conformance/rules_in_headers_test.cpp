@@ -11,7 +11,7 @@
 #include <set>
 #include <string>
 
-#include "host/conformance/rules.h"
+#include "host/conformance/rules/rules.h"
 
 namespace epiphyte::conformance {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "core/context/reseal.h"
 #include "core/context/seal.h"
-#include "core/onnx/metadata_entry.h"
 #include "core/onnx/model_reader.h"
+#include "core/onnx/write/metadata_entry.h"
 #include "tests/framework/onnx_text.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"

@@ -7,7 +7,7 @@
 #include "core/context/context_model.h"
 #include "core/context/reseal.h"
 #include "core/onnx/model_reader.h"
-#include "core/onnx/model_writer.h"
+#include "core/onnx/write/model_writer.h"
 #include "tests/framework/onnx_text.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"

@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/context/context_model.h"
 #include "core/onnx/model_reader.h"
-#include "core/onnx/model_writer.h"
+#include "core/onnx/write/model_writer.h"
 #include "tests/framework/onnx_text.h"
 #include "tests/framework/sealed_container.h"
 #include "tests/framework/temp_dir.h"

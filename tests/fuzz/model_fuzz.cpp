@@ -1,8 +1,8 @@
 // Models: any bytes are a model or an Error. Inference, function bodies and writing run as well.
 #include "core/base/error.h"
-#include "core/onnx/inference.h"
+#include "core/onnx/infer/inference.h"
 #include "core/onnx/model_reader.h"
-#include "core/onnx/model_writer.h"
+#include "core/onnx/write/model_writer.h"
 #include "tests/framework/onnx_text.h"
 #include "tests/fuzz/fuzz_target.h"
 

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/onnx/tensor_io.h"
+#include "core/onnx/write/tensor_io.h"
 #include "core/runtime/session.h"
-#include "host/conformance/compare_values.h"
+#include "host/conformance/cases/compare_values.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
 #include "tests/models/models.h"

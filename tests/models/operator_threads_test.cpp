@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/runtime/session.h"
-#include "host/conformance/compare_values.h"
+#include "host/conformance/cases/compare_values.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
 #include "tests/models/operators/operator_case.h"

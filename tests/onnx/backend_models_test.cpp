@@ -2,8 +2,8 @@
 // models, so that an empty folder can't pass.
 #include <filesystem>
 
-#include "core/onnx/inference.h"
-#include "core/onnx/model_writer.h"
+#include "core/onnx/infer/inference.h"
+#include "core/onnx/write/model_writer.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/onnx/graph_equal.h"
 #include "tests/onnx/proto_model.h"

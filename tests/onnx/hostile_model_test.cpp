@@ -3,8 +3,8 @@
 #include <set>
 #include <string>
 
-#include "core/onnx/inference.h"
-#include "core/onnx/model_writer.h"
+#include "core/onnx/infer/inference.h"
+#include "core/onnx/write/model_writer.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/onnx/proto_model.h"
 

@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "core/base/error.h"
-#include "host/conformance/case_values.h"
+#include "host/conformance/cases/case_values.h"
 #include "tests/framework/guarded_memory.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/onnx_backend/value_files.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/runtime/session.h"
-#include "host/conformance/compare_values.h"
+#include "host/conformance/cases/compare_values.h"
 
 namespace onnx {
 class ModelProto;

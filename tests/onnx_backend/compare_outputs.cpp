@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "host/conformance/compare_values.h"
+#include "host/conformance/cases/compare_values.h"
 #include "tests/onnx_backend/value_files.h"
 
 namespace epiphyte::test {

@@ -26,8 +26,8 @@
 
 #include "core/runtime/session.h"
 #include "tests/onnx_backend/backend_case.h"
-#include "host/conformance/expectations.h"
-#include "host/conformance/isolated_runs.h"
+#include "host/conformance/cases/expectations.h"
+#include "host/conformance/process/isolated_runs.h"
 
 namespace epiphyte::test {
 namespace {

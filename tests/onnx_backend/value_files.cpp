@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "core/onnx/tensor_io.h"
+#include "core/onnx/write/tensor_io.h"
 
 namespace epiphyte::test {
 

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "core/base/error.h"
-#include "core/onnx/inference.h"
+#include "core/onnx/infer/inference.h"
 #include "tests/framework/graph_text.h"
 
 namespace epiphyte::test {

@@ -2,7 +2,7 @@
 #include <numbers>
 
 #include "core/onnx/gradient/rules.h"
-#include "core/onnx/value_data.h"
+#include "core/onnx/infer/value_data.h"
 
 namespace epiphyte::core::gradient {
 namespace {

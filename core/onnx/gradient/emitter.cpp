@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "core/base/error.h"
-#include "core/onnx/known_operators.h"
+#include "core/onnx/schema/known_operators.h"
 
 namespace epiphyte::core::gradient {
 namespace {

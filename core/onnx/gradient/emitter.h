@@ -15,7 +15,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/graph.h"
-#include "core/onnx/inference.h"
+#include "core/onnx/infer/inference.h"
 
 namespace epiphyte::core::gradient {
 

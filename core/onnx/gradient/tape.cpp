@@ -1,7 +1,7 @@
 #include "core/onnx/gradient/tape.h"
 
 #include "core/base/error.h"
-#include "core/onnx/schema.h"
+#include "core/onnx/schema/schema.h"
 
 namespace epiphyte::core::gradient {
 namespace {

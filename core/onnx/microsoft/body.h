@@ -25,8 +25,8 @@
 
 #include "core/base/error.h"
 #include "core/graph/graph.h"
-#include "core/onnx/operator_schemas.h"
-#include "core/onnx/schema.h"
+#include "core/onnx/schema/operator_schemas.h"
+#include "core/onnx/schema/schema.h"
 
 namespace epiphyte::core::microsoft {
 
@@ -54,7 +54,7 @@ onnx::AttributeProto A(const char* name, const T& value) {
 }
 
 // Domain and operator of a placeholder node in a body. It stands for a graph attribute of the call, and computes the
-// graph's results from the node's inputs. core/onnx/graph_calls.h replaces it by the graph's nodes.
+// graph's results from the node's inputs. core/onnx/functions/graph_calls.h replaces it by the graph's nodes.
 inline constexpr std::string_view kGraphCallDomain = "epiphyte.body";
 inline constexpr std::string_view kGraphCall = "GraphCall";
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "core/graph/context_node.h"
-#include "core/onnx/inline_body.h"
-#include "core/onnx/schema.h"
+#include "core/onnx/functions/inline_body.h"
+#include "core/onnx/schema/schema.h"
 #include "core/transform/edit.h"
 #include "core/transform/rules/basic_rule.h"
 #include "core/transform/rules/rules.h"

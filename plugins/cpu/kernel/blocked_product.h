@@ -5,9 +5,9 @@
 //     MultiplyBlocked<double>(context, 1, [&](int64_t) { return product; });
 //
 // A task is a range of rows times some panels of columns. One block of a panel of B at a time is copied into memory
-// that stays in the cache while all rows are multiplied with it (simd/tile_matmul.h). An element is a sum of sums over
-// kDepth steps each, in the order of k, independent of the number of threads. Integers are unsigned and wrap. With few
-// rows and contiguous columns of B, each element is one dot product (simd/row_dots.h).
+// that stays in the cache while all rows are multiplied with it (simd/gemm/tile_matmul.h). An element is a sum of sums
+// over kDepth steps each, in the order of k, independent of the number of threads. Integers are unsigned and wrap. With
+// few rows and contiguous columns of B, each element is one dot product (simd/gemm/row_dots.h).
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 #include <type_traits>
 
 #include "plugins/cpu/kernel/kernel.h"
-#include "plugins/cpu/simd/row_dots.h"
-#include "plugins/cpu/simd/tile_matmul.h"
+#include "plugins/cpu/simd/gemm/row_dots.h"
+#include "plugins/cpu/simd/gemm/tile_matmul.h"
 
 namespace epiphyte::cpu {
 

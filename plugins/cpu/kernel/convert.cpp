@@ -7,12 +7,12 @@
 #include <type_traits>
 
 #include "epiphyte/kit/shape/number_text.hpp"
-#include "plugins/cpu/simd/convert.h"
+#include "plugins/cpu/simd/convert/convert.h"
 
 namespace epiphyte::cpu {
 namespace {
 
-// True for types with loops in simd/convert.h.
+// True for types with loops in simd/convert/convert.h.
 template <typename T>
 constexpr bool kHasLoop = std::is_arithmetic_v<T> ? !std::is_same_v<T, float> : kIsSmallFloat<T>;
 

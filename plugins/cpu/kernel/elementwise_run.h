@@ -12,8 +12,8 @@
 #include <variant>
 
 #include "epiphyte/kit/fuse/elementwise_program.hpp"
-#include "plugins/cpu/simd/binary.h"
-#include "plugins/cpu/simd/unary.h"
+#include "plugins/cpu/simd/elementwise/binary.h"
+#include "plugins/cpu/simd/elementwise/unary.h"
 
 namespace epiphyte::cpu {
 

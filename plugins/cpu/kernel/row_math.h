@@ -1,5 +1,5 @@
-// Sums over a row and the loops that apply them, for normalization. Float rows use simd/normalize.h, the 16-bit formats
-// floats in blocks, double uses double.
+// Sums over a row and the loops that apply them, for normalization. Float rows use simd/reduce/normalize.h, the 16-bit
+// formats floats in blocks, double uses double.
 //
 //     const RowMath rows;
 //     const float mean = rows.Sum(x, n) / n;
@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include "plugins/cpu/kernel/small_floats.h"
-#include "plugins/cpu/simd/normalize.h"
+#include "plugins/cpu/simd/reduce/normalize.h"
 
 namespace epiphyte::cpu {
 

@@ -13,7 +13,7 @@
 #include <algorithm>
 
 #include "plugins/cpu/kernel/dispatch.h"
-#include "plugins/cpu/simd/convert.h"
+#include "plugins/cpu/simd/convert/convert.h"
 
 namespace epiphyte::cpu {
 

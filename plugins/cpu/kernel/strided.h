@@ -15,7 +15,7 @@
 
 #include "epiphyte/kit/shape/strides.hpp"
 #include "plugins/cpu/kernel/move.h"
-#include "plugins/cpu/simd/byte_transpose.h"
+#include "plugins/cpu/simd/convert/byte_transpose.h"
 
 namespace epiphyte::cpu {
 

@@ -4,7 +4,7 @@
 
 #include "plugins/cpu/onednn/buffered_items.h"
 #include "plugins/cpu/onednn/warm_up_scope.h"
-#include "plugins/cpu/simd/bfloat16_product.h"
+#include "plugins/cpu/simd/gemm/bfloat16_product.h"
 
 namespace epiphyte::cpu {
 namespace {

@@ -1,4 +1,4 @@
-// AMX bfloat16 GEMMs (simd/bfloat16_product.h) on the context's threads, with weights as oneDNN has packed them.
+// AMX bfloat16 GEMMs (simd/gemm/bfloat16_product.h) on the context's threads, with weights as oneDNN has packed them.
 //
 //   if (HasBfloat16Panels(packed)) …
 //   SplitOperands operands = …;            // from split.h, with these weights

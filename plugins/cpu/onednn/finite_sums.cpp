@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "plugins/cpu/kernel/convert.h"
-#include "plugins/cpu/simd/quantize.h"
+#include "plugins/cpu/simd/convert/quantize.h"
 
 namespace epiphyte::cpu {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "plugins/cpu/simd/panel_product.h"
-#include "plugins/cpu/simd/row_times_panel.h"
+#include "plugins/cpu/simd/gemm/panel_product.h"
+#include "plugins/cpu/simd/gemm/row_times_panel.h"
 
 namespace epiphyte::cpu {
 namespace {

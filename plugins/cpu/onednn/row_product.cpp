@@ -7,8 +7,8 @@
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/onednn/warm_up_scope.h"
-#include "plugins/cpu/simd/panel_product.h"
-#include "plugins/cpu/simd/row_times_panel.h"
+#include "plugins/cpu/simd/gemm/panel_product.h"
+#include "plugins/cpu/simd/gemm/row_times_panel.h"
 
 namespace epiphyte::cpu {
 namespace {

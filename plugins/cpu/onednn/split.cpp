@@ -9,7 +9,7 @@
 #include "plugins/cpu/onednn/split_panels.h"
 #include "plugins/cpu/onednn/split_window.h"
 #include "plugins/cpu/onednn/warm_up_scope.h"
-#include "plugins/cpu/simd/amx.h"
+#include "plugins/cpu/simd/gemm/amx.h"
 
 namespace epiphyte::cpu {
 namespace {

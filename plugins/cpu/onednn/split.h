@@ -1,5 +1,5 @@
-// Float GEMMs by AMX (simd/split_product.h) on the context's threads. They are for float16 models: the type is less
-// precise than they are.
+// Float GEMMs by AMX (simd/gemm/split_product.h) on the context's threads. They are for float16 models: the type is
+// less precise than they are.
 //
 //   const std::optional<MemoryDesc> desc = SplitMatrixDesc(k, n);       // layout for PackWeights
 //   if (IsSplit(packed) && HasSplitProducts()) …
@@ -11,7 +11,7 @@
 
 #include "plugins/cpu/onednn/activation.h"
 #include "plugins/cpu/onednn/weights.h"
-#include "plugins/cpu/simd/split_product.h"
+#include "plugins/cpu/simd/gemm/split_product.h"
 
 namespace epiphyte::cpu {
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "plugins/cpu/onednn/weights.h"
-#include "plugins/cpu/simd/split_product.h"
+#include "plugins/cpu/simd/gemm/split_product.h"
 
 namespace epiphyte::cpu {
 

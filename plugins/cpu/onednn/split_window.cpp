@@ -6,7 +6,7 @@
 #include "plugins/cpu/onednn/buffered_items.h"
 #include "plugins/cpu/onednn/split_panels.h"
 #include "plugins/cpu/onednn/warm_up_scope.h"
-#include "plugins/cpu/simd/split_product.h"
+#include "plugins/cpu/simd/gemm/split_product.h"
 
 namespace epiphyte::cpu {
 namespace {

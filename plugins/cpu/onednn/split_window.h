@@ -1,7 +1,7 @@
 // Convolutions by bfloat16 parts, like the GEMMs of split.h: one group, one or two spatial dimensions. The image is
-// split into parts once, with its padding, in planes of 32 channels (simd/split_product.h). The tiles of each kernel
-// tap are read from there in place. With strides, pixels that different taps read are in different planes, so that the
-// pixels of neighbouring results are adjacent.
+// split into parts once, with its padding, in planes of 32 channels (simd/gemm/split_product.h). The tiles of each
+// kernel tap are read from there in place. With strides, pixels that different taps read are in different planes, so
+// that the pixels of neighbouring results are adjacent.
 //
 //   const std::optional<MemoryDesc> desc = SplitWindowDesc(weights->dims);   // layout for PackWeights
 //   state.window = SplitWindow::Of(shape);                                   // once for each shape

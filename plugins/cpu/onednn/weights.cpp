@@ -7,7 +7,7 @@
 #include "epiphyte/kit/memory/heap.hpp"
 #include "plugins/cpu/kernel/small_floats.h"
 #include "plugins/cpu/onednn/warm_up_scope.h"
-#include "plugins/cpu/simd/split_product.h"
+#include "plugins/cpu/simd/gemm/split_product.h"
 
 namespace epiphyte::cpu {
 namespace {

@@ -20,7 +20,7 @@ struct PackedWeights {
   MemoryDesc desc;                   // layout for a primitive: of floats, or of bfloat16 for bfloat16 GEMMs
   const void* data = nullptr;        // null: the input is not constant or can't be packed
   ElementType type = EP_TYPE_FLOAT;  // type of `data`, which is laid out by `desc`
-  bool parts = false;                // `data` holds bfloat16 parts of these floats (simd/split_product.h)
+  bool parts = false;                // `data` holds bfloat16 parts of these floats (simd/gemm/split_product.h)
   explicit operator bool() const { return data != nullptr; }
   bool has_floats() const { return type == EP_TYPE_FLOAT && !parts; }
   bool for_bfloat16() const { return *this && TypeOf(desc) == dnnl::memory::data_type::bf16; }

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "host/conformance/graph_spec.h"
+#include "host/conformance/graphs/graph_spec.h"
 #include "host/conformance/suite.h"
 #include "tests/framework/temp_dir.h"
 

@@ -15,9 +15,9 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/cpu/simd/amx.h"
-#include "plugins/cpu/simd/byte_product.h"
-#include "plugins/cpu/simd/targets.h"
+#include "plugins/cpu/simd/gemm/amx.h"
+#include "plugins/cpu/simd/gemm/byte_product.h"
+#include "plugins/cpu/simd/target/targets.h"
 
 namespace epiphyte::test::levels {
 

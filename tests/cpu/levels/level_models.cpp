@@ -10,9 +10,9 @@
 #include <stdexcept>
 #include <vector>
 
-#include "core/onnx/tensor_io.h"
+#include "core/onnx/write/tensor_io.h"
 #include "core/runtime/session.h"
-#include "host/conformance/float_formats.h"
+#include "host/conformance/graphs/float_formats.h"
 #include "tests/framework/test_session.h"
 #include "tests/models/builder.h"
 #include "tests/models/models.h"

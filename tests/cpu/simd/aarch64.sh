@@ -12,7 +12,7 @@ cd "$source"
 launcher=$(command -v ccache || true)
 flags="-O1 -std=c++20 -Wall -Wextra -Werror -I. -Iplugin_api/include -Iplugin_api/kit"
 tests="-isystem $googletest/googletest/include -isystem $googletest/googlemock/include"
-for file in plugins/cpu/simd/*.cpp tests/cpu/simd/*_test.cpp; do
+for file in plugins/cpu/simd/*/*.cpp tests/cpu/simd/*/*_test.cpp; do
   echo "$launcher $compiler $flags $tests -c $file -o $work/$(basename "$file" .cpp).o"
 done > "$work/commands"
 for file in googletest/src/gtest-all googlemock/src/gmock-all googlemock/src/gmock_main; do

@@ -25,9 +25,12 @@
 #include <string>
 #include <vector>
 
-#include "plugins/cpu/simd/targets.h"
+#include "plugins/cpu/simd/target/targets.h"
 
 namespace epiphyte::cpu::simd {
+
+inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
+inline constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 // Calls go to the target that the parameter names.
 class EachTarget : public ::testing::TestWithParam<std::string> {

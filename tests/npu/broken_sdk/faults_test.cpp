@@ -1,5 +1,5 @@
 // Each way to break a rule makes the suite fail at that rule and at no other (without one the SDK keeps them all:
-// tests/npu/sdk_conformance).
+// plugins/npu/sdk/conformance).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>

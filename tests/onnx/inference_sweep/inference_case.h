@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/onnx/schema.h"
+#include "core/onnx/schema/schema.h"
 
 namespace epiphyte::test {
 

@@ -24,8 +24,8 @@
 
 #include "core/base/error.h"
 #include "core/base/progress_callback.h"
-#include "core/onnx/inference.h"
-#include "core/onnx/libonnx_schemas.h"
+#include "core/onnx/infer/inference.h"
+#include "core/onnx/schema/libonnx_schemas.h"
 #include "tests/onnx/inference_sweep/guarded_heap.h"
 #include "tests/onnx/inference_sweep/inference_case.h"
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <random>
 
-#include "core/onnx/inference.h"
+#include "core/onnx/infer/inference.h"
 #include "core/runtime/session.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/onnx/proto_model.h"

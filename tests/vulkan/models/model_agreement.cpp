@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "host/conformance/compare_values.h"
+#include "host/conformance/cases/compare_values.h"
 #include "tests/framework/test_session.h"
 #include "tests/models/models.h"
 #include "tests/models/sample_inputs.h"

@@ -13,8 +13,8 @@
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/strided.h"
 #include "plugins/cpu/onednn/layout.h"
-#include "plugins/cpu/simd/convert.h"
-#include "plugins/cpu/simd/linear_rows.h"
+#include "plugins/cpu/simd/convert/convert.h"
+#include "plugins/cpu/simd/window/linear_rows.h"
 
 namespace epiphyte::cpu {
 namespace {

@@ -9,9 +9,9 @@
 #include "plugins/cpu/kernel/move.h"
 #include "plugins/cpu/kernel/strided.h"
 #include "plugins/cpu/ops/math/elementwise.h"
-#include "plugins/cpu/simd/arithmetic.h"
-#include "plugins/cpu/simd/byte_transpose.h"
-#include "plugins/cpu/simd/linear_rows.h"
+#include "plugins/cpu/simd/convert/byte_transpose.h"
+#include "plugins/cpu/simd/elementwise/arithmetic.h"
+#include "plugins/cpu/simd/window/linear_rows.h"
 
 namespace epiphyte::cpu {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "epiphyte/kit/shape/axes.hpp"
 #include "plugins/cpu/ops/math/elementwise.h"
-#include "plugins/cpu/simd/arg_extreme.h"
+#include "plugins/cpu/simd/reduce/arg_extreme.h"
 
 namespace epiphyte::cpu {
 namespace {

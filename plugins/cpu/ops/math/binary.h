@@ -14,14 +14,15 @@
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/onednn/ordered_operand.h"
 #include "plugins/cpu/ops/math/elementwise.h"
-#include "plugins/cpu/simd/binary.h"
-#include "plugins/cpu/simd/number_rows.h"
+#include "plugins/cpu/simd/elementwise/binary.h"
+#include "plugins/cpu/simd/elementwise/number_rows.h"
 
 namespace epiphyte::cpu {
 
 using kit::LegacyBroadcast;
 
-// Loop over float rows of an Op: the SIMD loop named by its `kFloats` (simd/binary.h), otherwise the Op itself.
+// Loop over float rows of an Op: the SIMD loop named by its `kFloats` (simd/elementwise/binary.h), otherwise the Op
+// itself.
 template <typename Op>
 auto FloatLoopOf(const Op& op) {
   if constexpr (requires { simd::BinaryLoop(Op::kFloats); }) {
@@ -35,8 +36,9 @@ auto FloatLoopOf(const Op& op) {
 template <typename Op>
 using FloatLoop = decltype(FloatLoopOf(std::declval<const Op&>()));
 
-// Loop over rows of other numeric types (simd/number_rows.h) of an Op. It is named by `kOthers`, by `others` when the
-// Op's attributes decide, or by `kFloats` for a comparison. Void for other Ops, and for types without loops.
+// Loop over rows of other numeric types (simd/elementwise/number_rows.h) of an Op. It is named by `kOthers`, by
+// `others` when the Op's attributes decide, or by `kFloats` for a comparison. Void for other Ops, and for types without
+// loops.
 template <typename Op, typename T>
 auto NumberLoopOf([[maybe_unused]] const Op& op) {
   using U = NumberOf<T>;

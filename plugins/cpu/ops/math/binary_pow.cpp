@@ -4,8 +4,8 @@
 #include "epiphyte/kit/shape/broadcast.hpp"
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/ops/math/binary.h"
-#include "plugins/cpu/simd/arithmetic.h"
-#include "plugins/cpu/simd/power.h"
+#include "plugins/cpu/simd/elementwise/arithmetic.h"
+#include "plugins/cpu/simd/elementwise/power.h"
 
 namespace epiphyte::cpu {
 namespace {

@@ -5,7 +5,7 @@
 #include "epiphyte/kit/signature/cast_type.hpp"
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/ops/math/elementwise.h"
-#include "plugins/cpu/simd/convert.h"
+#include "plugins/cpu/simd/convert/convert.h"
 
 namespace epiphyte::cpu {
 namespace {

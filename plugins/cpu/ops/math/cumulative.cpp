@@ -4,7 +4,7 @@
 #include "epiphyte/kit/shape/axes.hpp"
 #include "plugins/cpu/kernel/parameter.h"
 #include "plugins/cpu/ops/math/elementwise.h"
-#include "plugins/cpu/simd/arithmetic.h"
+#include "plugins/cpu/simd/elementwise/arithmetic.h"
 
 namespace epiphyte::cpu {
 namespace {

@@ -9,8 +9,8 @@
 #include "plugins/cpu/kernel/strided.h"
 #include "plugins/cpu/ops/math/einsum_product.h"
 #include "plugins/cpu/ops/math/elementwise.h"
-#include "plugins/cpu/simd/arithmetic.h"
-#include "plugins/cpu/simd/tile_matmul.h"
+#include "plugins/cpu/simd/elementwise/arithmetic.h"
+#include "plugins/cpu/simd/gemm/tile_matmul.h"
 
 namespace epiphyte::cpu {
 namespace {

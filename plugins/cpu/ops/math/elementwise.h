@@ -15,8 +15,8 @@
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/kernel.h"
 #include "plugins/cpu/kernel/small_floats.h"
-#include "plugins/cpu/simd/number_rows.h"
-#include "plugins/cpu/simd/unary.h"
+#include "plugins/cpu/simd/elementwise/number_rows.h"
+#include "plugins/cpu/simd/elementwise/unary.h"
 
 namespace epiphyte::cpu {
 
@@ -62,7 +62,7 @@ inline Tensor& OutputLike(OpContext& context, size_t j, const Tensor& input) {
   return context.OutputWithLayout(0, input.type, input.dims, input.layout, input.Bytes());
 }
 
-// An Op with a SIMD loop over floats (simd/unary.h), as its member `floats`.
+// An Op with a SIMD loop over floats (simd/elementwise/unary.h), as its member `floats`.
 template <typename Op>
 concept HasFloatLoop = requires(const Op& op) {
   { op.floats } -> std::convertible_to<const simd::UnaryLoop&>;
@@ -72,7 +72,8 @@ concept HasFloatLoop = requires(const Op& op) {
 template <typename T>
 using NumberOf = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
 
-// An Op with a loop over numbers other than floats (simd/number_rows.h), named by `kOthers`, that supports T.
+// An Op with a loop over numbers other than floats (simd/elementwise/number_rows.h), named by `kOthers`, that supports
+// T.
 template <typename Op, typename T>
 concept HasNumberLoop = requires {
   { Op::kOthers } -> std::convertible_to<simd::NumberUnary>;

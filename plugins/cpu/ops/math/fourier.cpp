@@ -4,7 +4,7 @@
 #include "epiphyte/kit/shape/axes.hpp"
 #include "plugins/cpu/kernel/parameter.h"
 #include "plugins/cpu/ops/math/elementwise.h"
-#include "plugins/cpu/simd/fft.h"
+#include "plugins/cpu/simd/sequence/fft.h"
 
 namespace epiphyte::cpu {
 namespace {

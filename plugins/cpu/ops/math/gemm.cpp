@@ -7,7 +7,7 @@
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/onednn/linear.h"
-#include "plugins/cpu/simd/arithmetic.h"
+#include "plugins/cpu/simd/elementwise/arithmetic.h"
 
 namespace epiphyte::cpu {
 namespace {

@@ -5,7 +5,7 @@
 //
 //     struct Sum {
 //       using Fold = Sum;  // the operation that has the same loops; operations that differ in Finish share one
-//       static constexpr simd::Reduction kFloats = …;          // its loop over floats (simd/reduce.h), without Finish
+//       static constexpr simd::Reduction kFloats = …;          // its loop over floats, without Finish
 //       template <typename T> using Acc = …;                   // accumulator for elements of type T
 //       template <typename A> A Initial() const;               // value of an empty set
 //       template <typename A> A Load(A x, A shift) const;      // value of an element; shift: see below
@@ -23,7 +23,7 @@
 
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/ops/math/elementwise.h"
-#include "plugins/cpu/simd/reduce.h"
+#include "plugins/cpu/simd/reduce/reduce.h"
 
 namespace epiphyte::cpu {
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "plugins/cpu/ops/math/reduction.h"
-#include "plugins/cpu/simd/arithmetic.h"
+#include "plugins/cpu/simd/elementwise/arithmetic.h"
 
 namespace epiphyte::cpu {
 

@@ -6,9 +6,9 @@
 #include "epiphyte/kit/shape/axes.hpp"
 #include "plugins/cpu/ops/math/elementwise.h"
 #include "plugins/cpu/ops/math/softmax_float.h"
-#include "plugins/cpu/simd/arg_extreme.h"
-#include "plugins/cpu/simd/number_rows.h"
-#include "plugins/cpu/simd/reduce.h"
+#include "plugins/cpu/simd/elementwise/number_rows.h"
+#include "plugins/cpu/simd/reduce/arg_extreme.h"
+#include "plugins/cpu/simd/reduce/reduce.h"
 
 namespace epiphyte::cpu {
 namespace {

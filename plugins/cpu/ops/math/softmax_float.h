@@ -7,10 +7,10 @@
 
 #include "epiphyte/kit/shape/axes.hpp"
 #include "plugins/cpu/ops/math/elementwise.h"
-#include "plugins/cpu/simd/binary.h"
-#include "plugins/cpu/simd/normalize.h"
-#include "plugins/cpu/simd/reduce.h"
-#include "plugins/cpu/simd/unary.h"
+#include "plugins/cpu/simd/elementwise/binary.h"
+#include "plugins/cpu/simd/elementwise/unary.h"
+#include "plugins/cpu/simd/reduce/normalize.h"
+#include "plugins/cpu/simd/reduce/reduce.h"
 
 namespace epiphyte::cpu {
 

@@ -9,7 +9,7 @@
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/move.h"
 #include "plugins/cpu/kernel/parameter.h"
-#include "plugins/cpu/simd/top_keys.h"
+#include "plugins/cpu/simd/reduce/top_keys.h"
 
 namespace epiphyte::cpu {
 namespace {

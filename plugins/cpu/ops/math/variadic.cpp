@@ -3,7 +3,7 @@
 
 #include "epiphyte/kit/shape/broadcast.hpp"
 #include "plugins/cpu/ops/math/binary.h"
-#include "plugins/cpu/simd/arithmetic.h"
+#include "plugins/cpu/simd/elementwise/arithmetic.h"
 
 namespace epiphyte::cpu {
 namespace {

@@ -11,10 +11,10 @@
 #include "plugins/cpu/kernel/strided.h"
 #include "plugins/cpu/onednn/warm_up_scope.h"
 #include "plugins/cpu/ops/math/elementwise.h"
-#include "plugins/cpu/simd/binary.h"
-#include "plugins/cpu/simd/normalize.h"
-#include "plugins/cpu/simd/row_dots.h"
-#include "plugins/cpu/simd/tile_matmul.h"
+#include "plugins/cpu/simd/elementwise/binary.h"
+#include "plugins/cpu/simd/gemm/row_dots.h"
+#include "plugins/cpu/simd/gemm/tile_matmul.h"
+#include "plugins/cpu/simd/reduce/normalize.h"
 
 namespace epiphyte::cpu {
 namespace {

@@ -8,8 +8,8 @@
 #include "plugins/cpu/onednn/activation.h"
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/ops/math/elementwise.h"
-#include "plugins/cpu/simd/channel_scale.h"
-#include "plugins/cpu/simd/normalize.h"
+#include "plugins/cpu/simd/reduce/normalize.h"
+#include "plugins/cpu/simd/window/channel_scale.h"
 
 namespace epiphyte::cpu {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "epiphyte/kit/memory/heap.hpp"
 #include "plugins/cpu/kernel/strided.h"
-#include "plugins/cpu/simd/bfloat16_product.h"
+#include "plugins/cpu/simd/gemm/bfloat16_product.h"
 
 namespace epiphyte::cpu {
 

@@ -1,4 +1,4 @@
-// The two GEMMs of attention in bfloat16 by AMX (simd/bfloat16_product.h), for one head at a time.
+// The two GEMMs of attention in bfloat16 by AMX (simd/gemm/bfloat16_product.h), for one head at a time.
 //
 //   Bfloat16Attention products(rows, keys, depth, width);
 //   if (products.TakeKeys(k, row, column) && products.TakeValues(v, row, column)) {

@@ -6,8 +6,8 @@
 #include "epiphyte/kit/shape/window.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/strided.h"
-#include "plugins/cpu/simd/linear_rows.h"
-#include "plugins/cpu/simd/tile_matmul.h"
+#include "plugins/cpu/simd/gemm/tile_matmul.h"
+#include "plugins/cpu/simd/window/linear_rows.h"
 
 namespace epiphyte::cpu {
 namespace {

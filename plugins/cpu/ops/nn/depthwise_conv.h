@@ -10,7 +10,7 @@
 #include "plugins/cpu/kernel/kernel.h"
 #include "plugins/cpu/onednn/activation.h"
 #include "plugins/cpu/ops/nn/plane_windows.h"
-#include "plugins/cpu/simd/small_planes.h"
+#include "plugins/cpu/simd/window/small_planes.h"
 
 namespace epiphyte::cpu {
 

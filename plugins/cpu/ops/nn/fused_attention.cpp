@@ -11,9 +11,9 @@
 #include "plugins/cpu/onednn/split.h"
 #include "plugins/cpu/onednn/warm_up_scope.h"
 #include "plugins/cpu/ops/nn/bfloat16_attention.h"
-#include "plugins/cpu/simd/attention_rows.h"
-#include "plugins/cpu/simd/row_dots.h"
-#include "plugins/cpu/simd/tile_matmul.h"
+#include "plugins/cpu/simd/gemm/row_dots.h"
+#include "plugins/cpu/simd/gemm/tile_matmul.h"
+#include "plugins/cpu/simd/sequence/attention_rows.h"
 
 namespace epiphyte::cpu {
 namespace {

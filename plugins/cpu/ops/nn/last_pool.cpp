@@ -7,7 +7,7 @@
 
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/ops/math/elementwise.h"
-#include "plugins/cpu/simd/float_rows.h"
+#include "plugins/cpu/simd/window/float_rows.h"
 
 namespace epiphyte::cpu {
 namespace {

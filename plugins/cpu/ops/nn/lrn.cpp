@@ -6,7 +6,7 @@
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/onednn/primitive.h"
-#include "plugins/cpu/simd/local_response.h"
+#include "plugins/cpu/simd/window/local_response.h"
 
 namespace epiphyte::cpu {
 namespace {

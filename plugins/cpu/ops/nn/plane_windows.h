@@ -1,12 +1,12 @@
-// Windows of a pool or convolution for simd/plane_windows.h: one or two dimensions, limited by the size of its scratch
-// memory.
+// Windows of a pool or convolution for simd/window/plane_windows.h: one or two dimensions, limited by the size of its
+// scratch memory.
 #pragma once
 
 #include <algorithm>
 #include <optional>
 
 #include "epiphyte/kit/shape/window.hpp"
-#include "plugins/cpu/simd/plane_windows.h"
+#include "plugins/cpu/simd/window/plane_windows.h"
 
 namespace epiphyte::cpu {
 

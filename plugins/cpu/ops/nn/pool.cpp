@@ -17,8 +17,8 @@
 #include "plugins/cpu/ops/nn/last_pool.h"
 #include "plugins/cpu/ops/nn/plane_windows.h"
 #include "plugins/cpu/ops/quantized/byte_pool.h"
-#include "plugins/cpu/simd/normalize.h"
-#include "plugins/cpu/simd/small_planes.h"
+#include "plugins/cpu/simd/reduce/normalize.h"
+#include "plugins/cpu/simd/window/small_planes.h"
 
 namespace epiphyte::cpu {
 namespace {

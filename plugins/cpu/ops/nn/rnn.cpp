@@ -11,7 +11,7 @@
 #include "plugins/cpu/onednn/linear.h"
 #include "plugins/cpu/ops/nn/rnn_activation.h"
 #include "plugins/cpu/ops/nn/rnn_steps.h"
-#include "plugins/cpu/simd/panel_product.h"
+#include "plugins/cpu/simd/gemm/panel_product.h"
 
 namespace epiphyte::cpu {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "plugins/cpu/kernel/kernel.h"
-#include "plugins/cpu/simd/unary.h"
+#include "plugins/cpu/simd/elementwise/unary.h"
 
 namespace epiphyte::cpu {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "plugins/cpu/kernel/lockstep.h"
-#include "plugins/cpu/simd/binary.h"
-#include "plugins/cpu/simd/panel_product.h"
-#include "plugins/cpu/simd/recurrent.h"
+#include "plugins/cpu/simd/elementwise/binary.h"
+#include "plugins/cpu/simd/gemm/panel_product.h"
+#include "plugins/cpu/simd/sequence/recurrent.h"
 
 namespace epiphyte::cpu {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "plugins/cpu/kernel/kernel.h"
 #include "plugins/cpu/ops/nn/rnn_activation.h"
-#include "plugins/cpu/simd/unary.h"
+#include "plugins/cpu/simd/elementwise/unary.h"
 
 namespace epiphyte::cpu {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "plugins/cpu/ops/math/elementwise.h"
-#include "plugins/cpu/simd/rotary.h"
+#include "plugins/cpu/simd/sequence/rotary.h"
 
 namespace epiphyte::cpu {
 namespace {

@@ -6,7 +6,7 @@
 #include "epiphyte/kit/shape/window.hpp"
 #include "plugins/cpu/kernel/dispatch.h"
 #include "plugins/cpu/kernel/move.h"
-#include "plugins/cpu/simd/arithmetic.h"
+#include "plugins/cpu/simd/elementwise/arithmetic.h"
 
 namespace epiphyte::cpu {
 namespace {

@@ -1,6 +1,6 @@
 #include "plugins/cpu/ops/quantized/byte_pool.h"
 
-#include "plugins/cpu/simd/byte_rows.h"
+#include "plugins/cpu/simd/window/byte_rows.h"
 
 namespace epiphyte::cpu {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "plugins/cpu/simd/byte_rows.h"
+#include "plugins/cpu/simd/window/byte_rows.h"
 
 namespace epiphyte::cpu {
 namespace {

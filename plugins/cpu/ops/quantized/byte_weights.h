@@ -1,5 +1,5 @@
-// ByteWeights: right operands of integer GEMMs in panels (simd/byte_product.h), with precomputed data for each column.
-// There is one matrix for each group of a convolution, or for each matrix of a batch.
+// ByteWeights: right operands of integer GEMMs in panels (simd/gemm/byte_product.h), with precomputed data for each
+// column. There is one matrix for each group of a convolution, or for each matrix of a batch.
 //
 //     BytesToPack bytes = …;                                          // int8 or uint8 data and its column strides
 //     const ByteWeights weights = StoreByteWeights(init, 3, bytes);   // packed when the plan is made; kept in contexts
@@ -13,7 +13,7 @@
 #include <cstdint>
 
 #include "plugins/cpu/kernel/kernel.h"
-#include "plugins/cpu/simd/byte_product.h"
+#include "plugins/cpu/simd/gemm/byte_product.h"
 
 namespace epiphyte::cpu {
 
@@ -46,8 +46,8 @@ struct BytesToPack {
 
 // Packs the constant input `input` and drops it. Packed data in a context is used directly.
 ByteWeights StoreByteWeights(const KernelInit& init, size_t input, const BytesToPack& bytes);
-// Packs the weights of a depthwise convolution, with one column in each group, in the format of simd/byte_rows.h and as
-// one group of all columns. Returns none when a zero point can't be subtracted, or when a context has none.
+// Packs the weights of a depthwise convolution, with one column in each group, in the format of simd/window/byte_rows.h
+// and as one group of all columns. Returns none when a zero point can't be subtracted, or when a context has none.
 ByteWeights StoreDepthwiseWeights(const KernelInit& init, size_t input, const BytesToPack& bytes);
 // Packs weights in scratch memory.
 ByteWeights PackByteWeights(OpContext& context, const BytesToPack& bytes);

@@ -4,7 +4,7 @@
 
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/ops/math/elementwise.h"
-#include "plugins/cpu/simd/byte_transpose.h"
+#include "plugins/cpu/simd/convert/byte_transpose.h"
 
 namespace epiphyte::cpu {
 namespace {

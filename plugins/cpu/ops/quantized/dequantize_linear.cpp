@@ -1,7 +1,7 @@
 // DequantizeLinear: y = (x - zero point) * scale.
 #include "plugins/cpu/ops/math/elementwise.h"
 #include "plugins/cpu/ops/quantized/quantization.h"
-#include "plugins/cpu/simd/quantize.h"
+#include "plugins/cpu/simd/convert/quantize.h"
 
 namespace epiphyte::cpu {
 namespace {

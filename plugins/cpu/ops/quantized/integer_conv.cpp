@@ -10,7 +10,7 @@
 #include "plugins/cpu/ops/quantized/byte_multiply.h"
 #include "plugins/cpu/ops/quantized/channels_last.h"
 #include "plugins/cpu/ops/quantized/integer_product.h"
-#include "plugins/cpu/simd/byte_rows.h"
+#include "plugins/cpu/simd/window/byte_rows.h"
 
 namespace epiphyte::cpu {
 namespace {

@@ -12,9 +12,9 @@
 #include "epiphyte/kit/shape/arithmetic.hpp"
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/ops/math/elementwise.h"
-#include "plugins/cpu/simd/block_quantized.h"
-#include "plugins/cpu/simd/byte_product.h"
-#include "plugins/cpu/simd/panel_product.h"
+#include "plugins/cpu/simd/gemm/block_quantized.h"
+#include "plugins/cpu/simd/gemm/byte_product.h"
+#include "plugins/cpu/simd/gemm/panel_product.h"
 
 namespace epiphyte::cpu {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "plugins/cpu/ops/quantized/integer_product.h"
-#include "plugins/cpu/simd/byte_rows.h"
-#include "plugins/cpu/simd/quantize.h"
+#include "plugins/cpu/simd/convert/quantize.h"
+#include "plugins/cpu/simd/window/byte_rows.h"
 
 namespace epiphyte::cpu {
 

@@ -4,7 +4,7 @@
 #include "plugins/cpu/kernel/parameter.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 #include "plugins/cpu/ops/quantized/quantization.h"
-#include "plugins/cpu/simd/quantize.h"
+#include "plugins/cpu/simd/convert/quantize.h"
 
 namespace epiphyte::cpu {
 namespace {

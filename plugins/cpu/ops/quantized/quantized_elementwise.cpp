@@ -10,7 +10,7 @@
 #include "plugins/cpu/kernel/elementwise_run.h"
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/ops/quantized/quant_params.h"
-#include "plugins/cpu/simd/byte_table.h"
+#include "plugins/cpu/simd/convert/byte_table.h"
 
 namespace epiphyte::cpu {
 namespace {

@@ -4,7 +4,7 @@
 #include "epiphyte/kit/shape/broadcast.hpp"
 #include "plugins/cpu/kernel/move.h"
 #include "plugins/cpu/ops/math/binary.h"
-#include "plugins/cpu/simd/select.h"
+#include "plugins/cpu/simd/elementwise/select.h"
 
 namespace epiphyte::cpu {
 namespace {

@@ -1,0 +1,31 @@
+// Operator cases: models with inputs and expected outputs in the layout of ONNX's backend tests, run through the whole
+// host on the plugin alone: as they are, through a context beside the model, and through one in the model.
+#pragma once
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "host/conformance/plugin/plugin_library.h"
+#include "host/conformance/rules/journal.h"
+
+namespace epiphyte::conformance {
+
+struct CaseOptions {
+  std::filesystem::path models;                          // folder with cases below it
+  std::vector<std::filesystem::path> expected_failures;  // files with the names of cases that may fail
+};
+
+struct CaseCounts {
+  size_t found = 0;
+  size_t claimed = 0;        // whole, by the plugin: these were run
+  size_t right = 0;          // of those run as they are
+  size_t right_context = 0;  // of those run through a context beside the model, and through one in it
+  size_t right_embedded = 0;
+};
+
+// Throws NO_SUCHFILE when there is no such folder.
+CaseCounts RunOperatorCases(Journal& journal, const Target& target, const CaseOptions& options);
+
+}  // namespace epiphyte::conformance

@@ -1,0 +1,31 @@
+// KernelInfo: what DescribeKernel says of a kernel, held against the rules.
+#pragma once
+
+#include <cstdint>
+
+#include "core/abi/kernel_places.h"
+#include "host/conformance/graphs/graph_spec.h"
+#include "host/conformance/plugin/plugin_devices.h"
+
+namespace epiphyte::conformance {
+
+class KernelInfo {
+ public:
+  KernelInfo() = default;
+  // `devices`: null when the plugin has no ep.device. `device`: the provider's.
+  KernelInfo(DebugHost& host, const EpProviderApi& api, PluginDevices* devices, uint32_t device, EpKernel* kernel,
+             const GraphSpec& partition);
+
+  bool exclusive() const { return (info_.flags & EP_KERNEL_EXCLUSIVE) != 0; }
+  const core::KernelPlaces& places() const { return places_; }
+  // Before the kernel is released: the arrays are as they were.
+  void CheckArrays(DebugHost& host) const;
+
+ private:
+  void CheckPlaces(DebugHost& host, PluginDevices* devices) const;
+
+  EpKernelInfo info_ = {};
+  core::KernelPlaces places_;
+};
+
+}  // namespace epiphyte::conformance

@@ -1,0 +1,31 @@
+// LentPartitions: partitions as a plugin gets them, taken away when the call is over.
+//
+//   LentPartitions lent(specs, 0, names);
+//   provider->Compile(provider, lent.infos(), specs.size(), task, kernels);
+//   lent.End();
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "epiphyte/ep_provider.h"
+#include "host/conformance/debug_host/debug_graph.h"
+
+namespace epiphyte::conformance {
+
+class LentPartitions {
+ public:
+  // `first_index`: of the provider's partitions. `names` is lent as long as the provider.
+  LentPartitions(const std::vector<GraphSpec>& specs, size_t first_index, Arena& names);
+
+  const EpPartitionInfo* const* infos() const { return infos_; }
+  const std::vector<std::shared_ptr<DebugGraph>>& graphs() const { return graphs_; }
+  void End();
+
+ private:
+  std::vector<std::shared_ptr<DebugGraph>> graphs_;
+  Arena arena_;
+  const EpPartitionInfo** infos_;
+};
+
+}  // namespace epiphyte::conformance
