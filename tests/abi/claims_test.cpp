@@ -132,7 +132,7 @@ TEST_F(ClaimTest, TheReportSaysWhyItWasGivenBackInOneLine) {
 }
 
 // With ONNX 1.17 Relu is a function, and no provider runs its body either. The reported reason is still that of Relu.
-TEST_F(ClaimTest, WhereNobodyElseCanTheReasonIsTheSessionsFailure) {
+TEST_F(ClaimTest, WithoutAnotherProviderTheReasonBecomesTheSessionError) {
   Use("kDeclinesAll");
   SessionOptions options = Listed();
   options.Set("session.disable_cpu_ep_fallback", "1");

@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
         LoadCase{"careless_old_plugin", PluginState::kAbiTooOld, "built for ABI 0.1; 0.2 is spoken here"}),
     [](const auto& info) { return std::string(info.param.file); });
 
-TEST(OldPlugin, IsToldToBeBuiltAnew) {
+TEST(OldPlugin, IsRefusedWithTheAdviceToRebuild) {
   for (const char* file : {"old_plugin", "careless_old_plugin"}) {
     const Installed installed(PluginFile(file));
     Environment environment(installed.Options());

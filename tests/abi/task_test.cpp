@@ -50,7 +50,7 @@ TEST_F(TaskTest, CancellingIsHeardInEveryWay) {
   EXPECT_EQ(reports_, 2) << "who has cancelled hears no more";
 }
 
-TEST_F(TaskTest, AListenerThatComesLateIsToldAtOnce) {
+TEST_F(TaskTest, ListenerAddedAfterCancellationIsCalledImmediately) {
   cancel_ = true;
   Api().ReportProgress(task_.handle(), 0, 0, nullptr);
   int told = 0;
@@ -58,7 +58,7 @@ TEST_F(TaskTest, AListenerThatComesLateIsToldAtOnce) {
   EXPECT_EQ(told, 1);
 }
 
-TEST_F(TaskTest, AListenerThatWasTakenAwayIsNotTold) {
+TEST_F(TaskTest, RemovedListenerIsNotCalled) {
   int told = 0;
   Api().SetCancelListener(task_.handle(), Count, &told);
   Api().SetCancelListener(task_.handle(), nullptr, nullptr);

@@ -145,7 +145,7 @@ void ReadOwnMappingOfATruncatedFile(const TempDir& dir) {
   static_cast<void>(*static_cast<const volatile char*>(data));
 }
 
-TEST_F(MappingGuardTest, AFaultElsewhereStillEndsTheProcess) {
+TEST_F(MappingGuardTest, OtherFaultsStillEndTheProcess) {
   EXPECT_EXIT(
       {
         InstallMappingGuard();
@@ -156,7 +156,7 @@ TEST_F(MappingGuardTest, AFaultElsewhereStillEndsTheProcess) {
       Died, "");
 }
 
-TEST_F(MappingGuardTest, AFaultElsewhereGoesToTheApplicationsHandler) {
+TEST_F(MappingGuardTest, OtherFaultsGoToTheHandlerOfTheApplication) {
   EXPECT_EXIT(
       {
         struct sigaction action = {};

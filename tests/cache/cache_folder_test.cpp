@@ -87,7 +87,7 @@ TEST_P(DamagedCacheTest, ADamagedEntryIsCompiledAgainAndReplaced) {
   });
 }
 
-TEST_F(ContextCacheTest, TheEntryOfAnotherModelInItsPlaceIsNotBelieved) {
+TEST_F(ContextCacheTest, EntryOfAnotherModelUnderThisKeyIsRefused) {
   UseModel();
   const fs::path first = OnlyEntry().path;
   model_ = dir_.Write("other.onnx", OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
@@ -270,7 +270,7 @@ TEST_F(ContextCacheTest, GarbageIsCollectedAndNothingElseTouched) {
   EXPECT_TRUE(UseModel().cached);
 }
 
-TEST_F(ContextCacheTest, AnEntryThatGoesWhileASessionHasItIsNoHarm) {
+TEST_F(ContextCacheTest, EntryRemovedDuringASessionDoesNotAffectIt) {
   const std::vector<float> expected = UseModel().numbers;
   Session session = OpenSession(*environment_, {model_}, Options());
   fs::remove_all(cache_);

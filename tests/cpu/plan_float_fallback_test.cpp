@@ -65,7 +65,7 @@ TEST(RunInFloat, WhatHasAKernelOfItsTypeStays) {
   EXPECT_EQ(Operators(model.def), "MatMul Softmax");
 }
 
-TEST(RunInFloat, OperatorsThatNobodyKnowsStayAsTheyAre) {
+TEST(RunInFloat, UnknownOperatorsStayAsTheyAre) {
   Imported model(R"(
     in  x: double[2]
     y:double[2] = NoSuchOperator(x)

@@ -8,7 +8,7 @@
 #include "plugins/cpu/onednn/warm_up_scope.h"
 #include "plugins/cpu/provider.h"
 #include "tests/cpu/plan_host.h"
-#include "tests/framework/lone_services.h"
+#include "tests/framework/single_thread_services.h"
 
 namespace epiphyte::test {
 namespace {
@@ -38,7 +38,7 @@ Graph Network(int64_t batch = 1) {
 std::unique_ptr<cpu::Plan> Build(Graph def) {
   cpu::PlanConfig config;
   config.registry = &AllKernels();
-  config.threads = {&kLoneServices, nullptr, 1};
+  config.threads = {&kSingleThreadServices, nullptr, 1};
   return cpu::Plan::Build(std::move(def), config);
 }
 
@@ -178,7 +178,7 @@ TEST(WarmUp, OtherOpenShapesAreLeftToTheFirstRun) {
 }
 
 // How many elements there are depends on the data, of which zeros have none.
-TEST(WarmUp, WhatTheFirstRunFindsNotToFitIsLearnedAnew) {
+TEST(WarmUp, PlanThatDoesNotFitTheFirstRunIsMadeAnew) {
   PlanBuilder b;
   const int32_t x = b.Input({-1, 64});
   const int32_t found = b.Node("NonZero", 13, {x}, {2, -1});
@@ -263,7 +263,7 @@ TEST(CompiledKernel, TheFirstStateHasTheRehearsedFrame) {
   EXPECT_EQ(kernel.MakeState()->size(), 0u);
 }
 
-TEST(CompiledKernel, AGuessThatWasWrongGoes) {
+TEST(CompiledKernel, FrameForTheWrongShapeIsReplaced) {
   const std::shared_ptr<const cpu::Plan> plan = Build(Network(-1));
   cpu::CompiledKernel kernel(plan);
   kernel.WarmUp(*FakeHost());

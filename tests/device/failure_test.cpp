@@ -57,7 +57,7 @@ TEST_F(FailureTest, WhicheverSubmissionFailsTheRunSaysItAndTheNextOneWorks) {
   EXPECT_EQ(failures, kSubmissions);
 }
 
-TEST_F(FailureTest, WorkThatFailsInBodiesAndOnTheOtherPluginIsToldToo) {
+TEST_F(FailureTest, FailuresInBodiesAndOnTheOtherPluginAreReported) {
   constexpr std::string_view kGraph = R"(g (int64 n, bool c, float[4] x) => (float[4] y) {
     p = Mul(x, x)
     last = Loop <body = step (int64 i, bool go, float[4] v) => (bool on, float[4] w) {

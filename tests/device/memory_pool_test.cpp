@@ -271,7 +271,7 @@ TEST_F(MemoryPool, AfterALossNothingFromBeforeIsUsedAgain) {
   EXPECT_EQ(Memory(0)->use().buffers, 1u);
 }
 
-TEST_F(MemoryPool, ALossThatAllocateTellsIsOneOfAllMemoriesOfTheDevice) {
+TEST_F(MemoryPool, DeviceLostInAllocateAffectsAllMemoriesOfTheDevice) {
   const Piece shared = Memory(0, 1)->Take(kKiB, nullptr, "a value");
   control_.return_on_new_stream = 0;
   LoseDevice();

@@ -279,7 +279,7 @@ class ElsewhereTest : public testing::Test {
   Numbers expected_;
 };
 
-TEST_F(ElsewhereTest, AnotherInstructionSetGivesRightNumbersAndAWarning) {
+TEST_F(ElsewhereTest, OtherInstructionSetGivesRightNumbersAndAWarning) {
   for (const char* isa : {"AVX2", "SSE41"}) {
     for (const char* verify : {"full", "header"}) {
       ProgramEnd end = Run("1", {{"DNNL_MAX_CPU_ISA", isa}}, {std::string("ep.context_verify=") + verify});

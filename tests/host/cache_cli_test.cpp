@@ -276,7 +276,7 @@ TEST_F(CacheCli, AKilledProcessLeavesNothingThatIsTrusted) {
   EXPECT_GT(killed, 0);
 }
 
-TEST_F(CacheCli, AKilledHolderOfTheLockHoldsUpNobody) {
+TEST_F(CacheCli, LockOfAKilledProcessDoesNotBlockOthers) {
   RunIsCached();
   const fs::path entry = folder_.path() / Entries()[0]["folder"].get<std::string>();
   fs::remove_all(entry);

@@ -98,7 +98,7 @@ TEST_F(DeviceRuns, ALossIsInTheResultAndTheCallbackMayMakeANewSession) {
   EXPECT_THAT(told.get_future().get(), ElementsAre(0, -2));
 }
 
-TEST_F(DeviceRuns, ManyRunsThatNobodyWaitsForAreAllRight) {
+TEST_F(DeviceRuns, ManyRunsWithoutWaitingGiveRightResults) {
   Session session = Open(test::ChainModel({"Relu", "Abs", "Neg"}), OnDevice());
   std::vector<std::future<RunResult>> runs;
   for (int i = 0; i < 100; ++i) runs.push_back(session.RunAsync(Input(static_cast<float>(i), -1)));

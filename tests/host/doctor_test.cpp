@@ -13,8 +13,8 @@
 #include <sstream>
 
 #include "host/cli/text.h"
+#include "tests/framework/crashing_plugin/crashing_plugin.h"
 #include "tests/framework/temp_dir.h"
-#include "tests/framework/trouble/trouble.h"
 #include "tests/host/run_program.h"
 #include "tests/host/small_models.h"
 
@@ -89,8 +89,8 @@ TEST_F(Doctor, AlsoProbesThePluginThatHasTheNameNext) {
 }
 
 TEST_F(Doctor, SaysWhichPluginEndedItsProcessAndWhere) {
-  for (const Case& expected : kCases) InstallTrouble(folder_.path(), expected.plugin);
-  InstallTrouble(folder_.path(), "fine_devices");
+  for (const Case& expected : kCases) InstallCrashingPlugin(folder_.path(), expected.plugin);
+  InstallCrashingPlugin(folder_.path(), "fine_devices");
   const ProgramResult result = Run({"--json"});
   EXPECT_EQ(result.code, 1) << result.err;
   const Json report = Json::parse(result.out, nullptr, false);
@@ -114,7 +114,7 @@ TEST_F(Doctor, SaysWhichPluginEndedItsProcessAndWhere) {
 
 TEST_F(Doctor, APluginThatDamagesTheReportIsAFindingAndTheOthersAreListed) {
   for (const char* name : {"garble_shutdown", "flood_devices", "close_devices", "fine_devices"}) {
-    InstallTrouble(folder_.path(), name);
+    InstallCrashingPlugin(folder_.path(), name);
   }
   const ProgramResult result = Run({"--json"});
   EXPECT_EQ(result.code, 1) << result.err;
@@ -150,7 +150,7 @@ TEST_F(Doctor, NotesWhatALibraryExportsBesideTheOneSymbol) {
 }
 
 TEST_F(Doctor, SaysItToPeopleToo) {
-  InstallTrouble(folder_.path(), "abort_devices");
+  InstallCrashingPlugin(folder_.path(), "abort_devices");
   const ProgramResult result = Run({"abort_devices", "cpu"});
   EXPECT_EQ(result.code, 1);
   EXPECT_THAT(result.out,
@@ -218,7 +218,7 @@ TEST_F(Doctor, APolicyFileThatSetsWhatThePluginDoesNotTakeIsADefect) {
 
 // --- for people
 
-TEST_F(Doctor, TellsALineAPluginAndAVerdict) {
+TEST_F(Doctor, PrintsALineAndAVerdictForEachPlugin) {
   const ProgramResult fine = RunEpiphyte({"doctor", "--disable", "vulkan"}, folder_.path(),
                                          {{"EPIPHYTE_PLUGIN_PATH", EPIPHYTE_PLUGIN_FOLDER}});
   EXPECT_EQ(fine.code, 0) << fine.err;
@@ -237,7 +237,7 @@ TEST_F(Doctor, TellsALineAPluginAndAVerdict) {
               HasSubstr("plugins can't be used: bad (BadManifest); epiphyte doctor bad tells all about it"));
 }
 
-TEST_F(Doctor, TellsEverythingAboutThePluginsThatAreNamed) {
+TEST_F(Doctor, PrintsAllDetailsOfNamedPlugins) {
   folder_.Write("bad.yaml", "manifest_version: 1\nname: bad\n");
   const ProgramResult named = Run({"cpu"});
   EXPECT_EQ(named.code, 0) << "of the others nothing was asked: " << named.err;

@@ -299,7 +299,7 @@ TEST_F(TransformTest, AContextModelIsWhatCameOfThemAndIsLeftAlone) {
   EXPECT_THAT(RunOn(loaded, {3, -1}), ElementsAre(6, 0));
 }
 
-TEST_F(TransformTest, TheCacheTellsThemByNameAndVersion) {
+TEST_F(TransformTest, CacheKeyHasNameAndVersion) {
   test::TempDir folder;
   std::filesystem::permissions(folder.path(), std::filesystem::perms::owner_all);
   const auto model = folder.Write("model.onnx", test::ChainModel({"Relu"}));

@@ -158,7 +158,7 @@ TEST_F(CatalogTest, MessagesSayWhatWasFoundAndExpected) {
   EXPECT_THAT(Only().message, HasSubstr((root_ / "p/missing.so").string()));
 }
 
-TEST_F(CatalogTest, AnotherNameOfThisPlatformIsGuessedAndNotTaken) {
+TEST_F(CatalogTest, MisspelledPlatformIsSuggestedButNotAccepted) {
   const std::string platform(CurrentPlatform());
   const size_t dash = platform.find('-');
   const std::string other = platform.substr(0, dash) + (platform.ends_with("x86_64") ? "-X64" : "_") +

@@ -192,7 +192,7 @@ TEST_F(PolicyLayersTest, ANameThatNoManifestHasIsReportedWhereverItIs) {
   EXPECT_THAT(Report().notes, Contains(EndsWith("epiphyte.yaml:2:8: no plugin named 'something' is installed")));
 }
 
-TEST_F(PolicyLayersTest, AUserIsToldWhatTheSystemsRulesLeaveWithoutEffect) {
+TEST_F(PolicyLayersTest, UserRulesOverriddenByTheSystemAreReported) {
   System("deny: [acme]\n");
   User("providers: {acme: {enabled: true}}\n");
   EXPECT_THAT(Report().notes, Contains(AllOf(HasSubstr("enabling 'acme' has no effect"), HasSubstr("deny list of"))));

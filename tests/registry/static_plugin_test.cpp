@@ -67,7 +67,7 @@ TEST_F(StaticPlugin, IsLoadedAndDescribed) {
   EXPECT_EQ(catalog.OwnerOfSource("Other"), "");
 }
 
-TEST_F(StaticPlugin, IsToldWhereItIs) {
+TEST_F(StaticPlugin, GetsItsLocation) {
   Catalog catalog(Hermetic(), &FakeHost());
   catalog.Register(FakePlugin::Query, 0);
   const std::filesystem::path program = std::filesystem::canonical("/proc/self/exe");
@@ -128,7 +128,7 @@ TEST_F(StaticPlugin, ComesBeforeManifestsOfTheSameNameOrSource) {
   EXPECT_EQ(catalog.Load("fake").descriptor, &fake_.descriptor);
 }
 
-TEST_F(StaticPlugin, ObeysThePolicy) {
+TEST_F(StaticPlugin, IsSubjectToThePolicy) {
   const test::TempDir folder;
   CatalogOptions options = Hermetic();
   options.policy_file =

@@ -1,5 +1,5 @@
-// Program: what a clerk compiles a partition into. A list of elementwise steps over slots; inputs come first, then
-// constants, then what the steps make.
+// Program: what a recording plugin compiles a partition into. A list of elementwise steps over slots; inputs come
+// first, then constants, then what the steps make.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 #include "epiphyte/kit/plugin/plugin.hpp"
 
-namespace epiphyte::clerk {
+namespace epiphyte::recorder {
 
 struct Tensor {
   std::vector<int64_t> dims;
@@ -66,4 +66,4 @@ class ProgramKernel : public kit::Kernel {
   std::string_view payload_;
 };
 
-}  // namespace epiphyte::clerk
+}  // namespace epiphyte::recorder

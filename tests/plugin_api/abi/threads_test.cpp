@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/framework/lone_services.h"
+#include "tests/framework/single_thread_services.h"
 
 namespace epiphyte::test {
 namespace {
@@ -19,7 +19,7 @@ thread_local bool t_passed_through_the_host = false;
 
 Threads TwoThreads() {
   static const EpServicesApi kServices = [] {
-    EpServicesApi services = kLoneServices;
+    EpServicesApi services = kSingleThreadServices;
     services.ParallelFor = [](EpThreadPool*, uint64_t count, uint64_t, EpParallelBody body, void* user) {
       try {
         for (uint64_t i = 0; i < count; ++i) body(user, i, i + 1, static_cast<uint32_t>(i % 2));
@@ -65,7 +65,7 @@ TEST(KitThreads, ALoopTooShortToShareRunsHere) {
   EXPECT_EQ(shares, (std::vector<std::pair<int64_t, int64_t>>{{0, 10}, {0, 7}}));
 }
 
-TEST(KitThreads, AShareHearsOfItsWorker) {
+TEST(KitThreads, BodyGetsTheNumberOfItsWorker) {
   std::vector<uint32_t> workers;
   TwoThreads().ParallelFor(3, 1, [&](int64_t, int64_t, uint32_t worker) { workers.push_back(worker); });
   EXPECT_EQ(workers, (std::vector<uint32_t>{0, 1, 0}));

@@ -95,7 +95,7 @@ TEST(ContextContainer, SectionsLieAtMultiplesOf64AndAreNotCopied) {
 }
 
 // Another process may write to a mapped file between a check and a use.
-TEST(ContextContainer, WhatSteersIsOutOfReachOfWhoeverChangesTheBytes) {
+TEST(ContextContainer, StructuralDataIsCopiedOutOfTheMapping) {
   Blob blob(SmallContainer());
   const ContextContainer container(blob, kTestFormat);
   const uint32_t big = container.NumberOf("big");

@@ -96,7 +96,7 @@ TEST_P(StreamFailures, StagingMemoryIsUsedUntilTheLastPartOfABatchIsDone) {
 
 // --- failures
 
-TEST_P(StreamFailures, WhatFailsLeavesNothingUnderWay) {
+TEST_P(StreamFailures, FailedBatchLeavesNoPendingWork) {
   const BufferRange a = Numbers(1000);
   Stream stream(device_);
   KeepBusy(stream);
@@ -105,7 +105,7 @@ TEST_P(StreamFailures, WhatFailsLeavesNothingUnderWay) {
   EXPECT_THAT(ErrorOf([&] { stream.Signal(); }), IsError(EP_STATUS_OUT_OF_MEMORY, "staging buffer"));
 }
 
-TEST_P(StreamFailures, WhoWaitsForAStreamThatFailsHearsOfItAndNoMemoryIsWrittenAnyMore) {
+TEST_P(StreamFailures, WaitingForAFailedStreamReportsItAndWritesNoMoreMemory) {
   const BufferRange a = Numbers(1000);
   Stream stream(device_);
   const Words numbers = Counting(1000, 1);

@@ -313,7 +313,7 @@ TEST_F(VulkanValues, MoreDeviceMemoryThanASessionMayHaveIsAnErrorWithTheOption) 
   EXPECT_EQ(run(500000), "OK");
 }
 
-TEST_F(VulkanValues, ARunThatIsCancelledLeavesNothingUnderWayAndTheNextOneIsRight) {
+TEST_F(VulkanValues, CancelledRunLeavesNoPendingWorkAndTheNextRunIsRight) {
   std::string graph = "g (float[512,512] x) => (float[512,512] y) { v0 = Relu(x) ";
   constexpr int kSteps = 24;
   for (int i = 0; i < kSteps; ++i) graph += "v" + std::to_string(i + 1) + " = MatMul(v" + std::to_string(i) + ", x) ";

@@ -111,7 +111,7 @@ TEST(Lifetime, AThousandLoadedProgramsWithTheirGroupsLeaveNothing) {
   Api().group_destroy(weights);
 }
 
-TEST(Lifetime, AWeightsGroupForgetsWhatWasUnloaded) {
+TEST(Lifetime, WeightsGroupReleasesWeightsOfUnloadedPrograms) {
   SharedWeights group;
   std::vector<std::byte> weights(4096);
   const SharedWeights::Bytes kept = group.Find(weights);
