@@ -281,8 +281,8 @@ CaseCounts RunOperatorCases(Journal& journal, const Target& target, const CaseOp
   std::vector<std::string> surprises;
   for (const std::string& name : expected) {
     if (!failed_expectedly.contains(name))
-      surprises.push_back(name +
-                          (claimed.contains(name) ? " passes" : " is claimed by nobody, or there is no such case"));
+      surprises.push_back(
+          name + (claimed.contains(name) ? " passes" : " is not claimed by the plugin, or there is no such case"));
   }
   if (!surprises.empty()) {
     journal.Fail(Rule::kExpectedFailuresFail, FirstOf(surprises));

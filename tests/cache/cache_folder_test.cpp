@@ -231,7 +231,7 @@ TEST_F(ContextCacheTest, ASessionKeepsTheLimit) {
   options.Set("session.context_cache_max_mb", "1");
   testing::internal::CaptureStderr();
   EXPECT_FALSE(UseModel(options).cached);
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("session.context_cache_max_mb is 1"));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("session.context_cache_max_mb allows 1;"));
   EXPECT_THAT(Entries(), IsEmpty()) << "one that is larger than the limit is not kept";
   options.Set("session.context_cache_max_mb", "10");  // of 7 each
   for (const char* prefix : {"a", "b", "c"}) {

@@ -96,7 +96,7 @@ TEST_F(CacheTrustTest, AnEntryWhoseDigestsFitIsRefusedUnlessASessionHasPutItTher
   fs::copy(foreign, mine.path, fs::copy_options::recursive);
   EXPECT_THAT(Entries(/*verify=*/false).at(0).problem, HasSubstr("keyed digest"));
   EXPECT_THAT(Entries(/*verify=*/true).at(0).problem, HasSubstr("keyed digest"));
-  ExpectCompiledAgain("no session has put it there");
+  ExpectCompiledAgain("no session wrote it");
 }
 
 TEST_F(CacheTrustTest, AKeyThatTheEntrysFactsDoNotMakeIsRefused) {

@@ -166,7 +166,7 @@ TEST_F(CacheCli, AnEntryOfAnotherCacheIsReportedAndCompiledAgain) {
   const ProgramResult result = Run({"run", "model.onnx", "--cache", "cache", "--json"});
   EXPECT_EQ(result.code, 0);
   EXPECT_EQ(Json::parse(result.out)["context"], false);
-  EXPECT_THAT(result.err, HasSubstr("no session has put it there"));
+  EXPECT_THAT(result.err, HasSubstr("no session wrote it"));
   EXPECT_TRUE(RunIsCached());
   EXPECT_EQ(RunJson({"cache", "verify", "--cache", "cache"})["broken"], 0);
 }

@@ -269,7 +269,8 @@ TEST_F(PolicyLayersTest, APolicyThatCanNotBeLookedAtIsAnErrorAndNoMissingFile) {
   EXPECT_FALSE(Report().files[0].exists) << "a folder that is a file has nothing in it";
   fs::create_symlink(root_ / "loop", root_ / "loop");
   options_.system_folder = root_ / "loop";
-  EXPECT_THAT(ErrorOf(StatusCode::kFail, [&] { Report(); }), AllOf(HasSubstr("loop"), HasSubstr("can't be looked at")));
+  EXPECT_THAT(ErrorOf(StatusCode::kFail, [&] { Report(); }),
+              AllOf(HasSubstr("loop"), HasSubstr("can't be found or read")));
 }
 
 TEST_F(PolicyLayersTest, ASystemPolicyThatIsALinkToNothingIsAnError) {

@@ -149,7 +149,7 @@ TEST_F(StaticPlugin, IsSubjectToThePolicy) {
 
 TEST_F(StaticPlugin, ARefusedDescriptorIsNeverInitialized) {
   fake_.answers = false;
-  EXPECT_THAT(Refused(), HasSubstr("no plugin for this program, or that it can't live with ABI 0.2"));
+  EXPECT_THAT(Refused(), HasSubstr("no plugin for this program, or doesn't support ABI 0.2"));
   fake_.answers = true;
   fake_.descriptor.struct_size = 40;
   EXPECT_THAT(Refused(), HasSubstr("EpPluginDescriptor::struct_size is 40, at least "));

@@ -231,7 +231,7 @@ TEST(QdqUnits, OutputsThatARuleDoesNotKnowAreNotPossible) {
     r = QuantizeLinear@13(y, s, z) : uint8[2,3]
     out r, mean)",
                   "y"),
-            "none: its output 1 'mean' is one that no QDQ unit has");
+            "none: its output 1 'mean' can't be in a QDQ unit");
 }
 
 // --- what units share
@@ -384,7 +384,7 @@ TEST(QdqUnits, InputsThatARuleNeedsAreThere) {
   EXPECT_EQ(Units("in q: uint8[4]\nx = DequantizeLinear@13(q, s, z)\ny = Relu@14(x, x)\nr = QuantizeLinear@13(y, s, "
                   "z)\nout r",
                   "y"),
-            "none: its input 1 'x' is one that no QDQ unit has");
+            "none: its input 1 'x' can't be in a QDQ unit");
   EXPECT_EQ(Units("in q: uint8[4]\nx = DequantizeLinear@13(q, s, z)\ny = Reshape@14(x, x)\nr = QuantizeLinear@13(y, s, "
                   "z)\nout r",
                   "y"),
