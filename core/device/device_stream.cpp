@@ -88,7 +88,7 @@ void DeviceStream::Copy(std::span<const EpCopy> copies) {
     copies = not_empty;
   }
   if (copies.empty()) return;
-  unsignalled_ = true;  // also after a failure: work that the plugin has begun nevertheless must be waited for
+  unsignalled_ = true;  // set after a failure too: the plugin may have begun work, which must be waited for
   Checked("Copy", [&] { return device_.api().Copy(stream_, copies.data(), copies.size()); });
 }
 

@@ -222,7 +222,7 @@ class CaseRunner {
   const Target& target_;
   const std::vector<fs::path> cases_;
   const Way way_;
-  const ScratchFolder scratch_;  // of the process that starts the others, so that it goes whatever becomes of them
+  const ScratchFolder scratch_;  // owned by the parent process, which removes it even if a child crashes
   std::unique_ptr<core::Environment> environment_;
   std::string name_;
 };

@@ -8,10 +8,12 @@ cd "$1"
 
 most_openings=0
 most_words=12
+most_continuations=0
 
 comments=$(mktemp)
 trap 'rm -f "$comments"' EXIT
-find core plugin_api plugins host -name '*.h' -o -name '*.hpp' -o -name '*.cpp' -o -name '*.c' | sort |
+find core plugin_api plugins host -name '*.h' -o -name '*.hpp' -o -name '*.cpp' -o -name '*.c' -o -name '*.comp' -o -name '*.glsl' |
+  sort |
   xargs grep -HnoE '(//|/\*).*|^ \* .*' > "$comments"
 words='\b(whose|nobody|somebody|whoever|what is)\b'
 
@@ -29,4 +31,9 @@ count() {
 }
 count "forbidden openings of comments" "$most_openings" '^(//|/\*)[/<! ]*(Of|For whoever|For who|What is|What|Where|That of|Those of|Those that|Who|Whoever) '
 count "forbidden words in comments" "$most_words" "$words" -i
+
+# Comments behind code that begin in the middle of a sentence.
+grep -rnE '^[^/]*[^/ ] +// (of|that|which|also|and|but) ' core plugin_api plugins host \
+  --include=*.h --include=*.hpp --include=*.cpp --include=*.c --include=*.comp --include=*.glsl > "$comments" || true
+count "comments behind code that are no phrase of their own" "$most_continuations" '// (of|that|which|also|and|but) '
 exit "$failed"

@@ -25,8 +25,8 @@ struct FaultLoop {
   struct Figures {
     uint64_t calls = 0;  // in a repetition without faults
     uint64_t repetitions = 0;
-    uint64_t errors = 0;    // that ended with an epiphyte::Error
-    uint64_t survived = 0;  // the fault did no harm
+    uint64_t errors = 0;    // repetitions that ended with an epiphyte::Error
+    uint64_t survived = 0;  // repetitions that succeeded despite the fault
     uint64_t foreign = 0;   // crashes that IsForeignCrash lets pass
     std::string Summary() const;
   };

@@ -23,7 +23,8 @@ inline bool Has(std::string_view fault) {
   return wanted != nullptr && fault == wanted;
 }
 
-// The fault is one of the rules from `hundred`00 on, or `name`: for no fault in what it else doesn't have.
+// Returns whether the chosen fault breaks a rule of this hundred ("16" for R1600 to R1699), or is `name`. The plugin
+// has some features only when a fault is about them.
 inline bool IsAbout(std::string_view hundred, std::string_view name) {
   const std::string_view wanted = std::getenv("EPIPHYTE_FAULT") == nullptr ? "" : std::getenv("EPIPHYTE_FAULT");
   return (wanted.size() > 4 && wanted[4] == '_' && wanted.starts_with(hundred)) || wanted == name;

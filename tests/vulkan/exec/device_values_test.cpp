@@ -203,7 +203,7 @@ TEST_F(VulkanValues, PartitionsWithAnotherProvidersBetweenThemPassValuesOnTheDev
   for (const core::NodePlacement& node : session->placement().nodes) ++(node.provider == "vulkan" ? on_vulkan : on_cpu);
   EXPECT_EQ(on_cpu, 1u);
   EXPECT_GE(on_vulkan, 3u);
-  // x there, p to the host, the determinant there, y back.
+  // Four copies a run: x to the device, p to the host, the determinant to the device, y to the host.
   EXPECT_EQ(Copies(*session), 3 * 4);
 }
 
