@@ -391,7 +391,7 @@ out y
             "y = epiphyte.kit::QLinearLayerNormalization<axis=1, epsilon=0.001, scales=[0.5,0.25], "
             "zero_points=[3,3]>(x, g, b)\n");
   EXPECT_THAT(Recognised(With(norm, "(dx, g, b)", "(dx, g)"), Quantized()), HasSubstr(">(x, g)"));
-  // Other readers of the floats keep them.
+  // The floats stay if they have other readers.
   EXPECT_EQ(RecognisedOperators(norm + "r = Relu@14(dx) : float[2,3,4]\nout r\n", Quantized()),
             "DequantizeLinear QLinearLayerNormalization Relu");
   const std::string all = "DequantizeLinear LayerNormalization QuantizeLinear";
