@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# That code_blocks.sh sees what it is there for: documents, each with one block that does not work.
+# Tests code_blocks.sh on documents, each with one block that does not work.
 #
 #   code_blocks_check.sh PATH_OF_CODE_BLOCKS_SH BUILD PREFIX
 set -euo pipefail

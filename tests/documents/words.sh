@@ -12,9 +12,11 @@ most_continuations=0
 
 comments=$(mktemp)
 trap 'rm -f "$comments"' EXIT
-find core plugin_api plugins host -name '*.h' -o -name '*.hpp' -o -name '*.cpp' -o -name '*.c' -o -name '*.comp' -o -name '*.glsl' |
-  sort |
+find core plugin_api plugins host -regex '.*\.\(h\|hpp\|c\|cpp\|comp\|glsl\)' | sort |
   xargs grep -HnoE '(//|/\*).*|^ \* .*' > "$comments"
+# Scripts and CMake files, with their comments in the same form.
+find CMakeLists.txt cmake core plugin_api plugins host tests -regex '.*\.\(cmake\|sh\)\|.*CMakeLists\.txt' | sort |
+  xargs grep -HnoE '(^| )# .*' | sed -E 's/^([^:]*:[0-9]*:) ?#/\1\/\//' >> "$comments"
 words='\b(whose|nobody|somebody|whoever|what is)\b'
 
 # count WHAT MOST PATTERN [GREP_OPTION]
