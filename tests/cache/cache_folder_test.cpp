@@ -233,7 +233,7 @@ TEST_F(ContextCacheTest, ASessionKeepsTheLimit) {
   EXPECT_FALSE(UseModel(options).cached);
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("session.context_cache_max_mb allows 1;"));
   EXPECT_THAT(Entries(), IsEmpty()) << "one that is larger than the limit is not kept";
-  options.Set("session.context_cache_max_mb", "10");  // of 7 each
+  options.Set("session.context_cache_max_mb", "10");  // room for one entry of 7 MB
   for (const char* prefix : {"a", "b", "c"}) {
     options.Set("ep.context_node_name_prefix", prefix);
     EXPECT_FALSE(UseModel(options).cached);

@@ -51,12 +51,12 @@ struct Edit {
   const char* name = nullptr;
   const char* refusal = nullptr;  // what every refusal says; null: the model is fine
   bool per_partition = false;     // a payload for each partition, instead of one for all
-  std::function<void(const Nodes&)> change = [](const Nodes&) {};  // of the context nodes, in order
+  std::function<void(const Nodes&)> change = [](const Nodes&) {};  // changes the context nodes, in order
   bool ambiguous = false;                                          // only the plugin can find a secondary's graph
   bool external_only = false;
   bool recorded_only = false;  // what another tool leaves has no records that would show it
   std::function<void(const TempDir& dir, const TempDir& elsewhere)> damage = [](const TempDir&, const TempDir&) {
-  };  // of the files, after the model was sealed
+  };  // changes the files after the model was sealed
 };
 
 // Name of the payload that has all three graphs. Edits bring it into a model of several payloads.

@@ -154,7 +154,7 @@ struct Row {
   std::function<void(SessionOptions*)> load = [](SessionOptions*) {};
   // Relative to the folder that holds in/ and out/; the default is what a given path leads to.
   bool default_path = false;
-  std::string stem = "given";  // of the context model, without "_ctx"
+  std::string stem = "given";  // stem of the context model, without "_ctx"
   std::string suffix = "";     // "_ctx" where the file is called so
   std::string prefix = "";
   std::string external_initializers = "";

@@ -43,7 +43,7 @@ TEST_F(Sharing, ASessionThatFailsLeavesTheGroupToTheOthers) {
   }
 }
 
-// The plugin may have handed out the earlier sessions' data, so the message names what is lost.
+// The plugin may have handed out the earlier sessions' data, so the message names the lost sessions.
 TEST_F(Sharing, ALastSessionThatFailsWhileItWritesGivesTheGroupUpAndSaysSo) {
   Compile("model1.onnx", Compiling(false));
   Compile("model2.onnx", Compiling(false));

@@ -79,7 +79,7 @@ TEST_F(TruncatedFileTest, ARunThatNeedsWhatAContextBinaryLostFails) {
   ASSERT_EQ(FailureOfRun(session, {1, kRows}), "OK");
   std::filesystem::resize_file(dir_ / "model_cpu.bin", 0);
   EXPECT_THAT(FailureOfRun(session, {1, kRows}), NamesFile("model_cpu.bin"));
-  EXPECT_THAT(FailureOfRun(session, {1, kRows}), NamesFile("model_cpu.bin"));  // and so do those after it
+  EXPECT_THAT(FailureOfRun(session, {1, kRows}), NamesFile("model_cpu.bin"));  // later runs fail too
 }
 
 TEST_F(TruncatedFileTest, SessionsOfOneShareGroupAllFail) {

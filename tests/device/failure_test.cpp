@@ -340,7 +340,7 @@ TEST_F(FailureTest, ARunThatIsCancelledWhenAllIsSubmittedEndsEitherWay) {
 
 struct Fault {
   std::string says;         // stands in the error
-  ProviderOptions options;  // that the fault shows with
+  ProviderOptions options;  // options that expose the fault
 };
 
 const std::map<std::string, Fault>& Faults() {

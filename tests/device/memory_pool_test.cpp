@@ -89,7 +89,7 @@ TEST_F(MemoryPool, WhatIsGivenBackIsUsedAgain) {
     const uint64_t allocations = control_.allocations;
     for (int i = 0; i < 100; ++i) {
       piece = nullptr;
-      piece = Take(bytes - static_cast<uint64_t>(i));  // of one size class
+      piece = Take(bytes - static_cast<uint64_t>(i));  // all have one size class
       EXPECT_EQ(piece->buffer(), buffer);
     }
     EXPECT_EQ(control_.allocations, allocations);

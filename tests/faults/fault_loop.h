@@ -51,7 +51,7 @@ bool IsForeignCrash(const Outcome& outcome, uint32_t kinds);
 std::string Describe(const Outcome& outcome, uint64_t at);
 
 // State of a context model during or after its replacement: "none" (no .onnx), "old", "new", "refused: …", or a text
-// that says what is wrong with the model.
+// that names the error in the model.
 std::string StateOf(const std::filesystem::path& context_model);
 // Whether `state` is one in which a failure may leave a folder; `had_old`: there was an older set.
 bool IsAllowedState(const std::string& state, bool had_old);

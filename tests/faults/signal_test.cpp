@@ -91,7 +91,7 @@ TEST_P(SignalTest, ASecondSignalEndsAtOnceAndCleansUpToo) {
   compile.Signal(GetParam());
   const int second = GetParam() == SIGTERM ? SIGINT : SIGTERM;
   compile.Signal(second);
-  ExpectEnded(compile.Wait(), "epiphyte", second);  // of two that are there at once, either may be seen first
+  ExpectEnded(compile.Wait(), "epiphyte", second);  // either of two pending signals may be seen first
   EXPECT_THAT(FileNames(dir_ / "out"), IsEmpty());
 }
 

@@ -37,7 +37,7 @@ struct Case {
 constexpr Case kCases[] = {
     {"abort_open", "opening the library", "SIGABRT", "crashed with SIGABRT while the host was opening the library"},
     {"starve_open", "opening the library", "SIGABRT", "found no memory while the host was opening the library"},
-#if !defined(__SANITIZE_THREAD__)  // which ends a process that is left while it opens a library with a code of its own
+#if !defined(__SANITIZE_THREAD__)  // it ends a process that exits while a library is opened, with its own code
     {"exit_open", "opening the library", "exit code 3", "ended the process with exit code 3"},
 #endif
     {"segfault_query", "calling EpPluginQuery", "SIGSEGV", "crashed with SIGSEGV while the host was calling"},

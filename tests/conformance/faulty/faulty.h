@@ -60,7 +60,7 @@ struct Workspace {
 struct EpPlugin {
   const EpHostInfo* host;
   EpDeviceInfo device;
-  const void* blob = nullptr;  // that a fault keeps
+  const void* blob = nullptr;  // payload that a fault keeps
 };
 struct EpProvider {
   EpPlugin* plugin;
@@ -70,7 +70,7 @@ struct EpProvider {
   Workspace* workspace = nullptr;
   bool makes_contexts = false;
   Programs programs;
-  std::vector<std::string> names;  // of partitions, in order
+  std::vector<std::string> names;  // names of partitions, in order
 };
 struct EpKernel {
   EpProvider* provider;
@@ -78,7 +78,7 @@ struct EpKernel {
   bool loaded = false;
   const float* lent = nullptr;  // numbers that a fault keeps
   uint64_t lent_count = 0;
-  uint32_t memories[2] = {};  // of its input and its output, when it is on the device
+  uint32_t memories[2] = {};  // memories of its input and output when it is on the device
   int32_t alias = -1;
 };
 void Compute(const Program& program, std::span<const float> x, float* y);

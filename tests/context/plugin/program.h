@@ -26,7 +26,7 @@ inline constexpr uint8_t kFirstUnary = 3;
 struct Step {
   uint8_t op = 0;  // index into kOperators
   uint32_t a = 0;
-  uint32_t b = 0;  // of a unary operator: the same as `a`
+  uint32_t b = 0;  // equal to `a` for a unary operator
   uint32_t out = 0;
 };
 

@@ -254,7 +254,7 @@ TEST(ContextContainer, NumbersThatMakeNoSenseAreRefused) {
                 StartsWith("INVALID_GRAPH"));
   }
   const size_t key = kTable + 4 * sizeof(Entry);
-  const size_t name = key + 4 + 6;  // of "a": section, length, text
+  const size_t name = key + 4 + 6;  // entry of "a": section, length, text
   ASSERT_EQ(bytes.substr(key + 4, 6), "chip=1");
   ASSERT_EQ(bytes[name + 8], 'a');
   for (uint32_t size : {7u, 1000u, UINT32_MAX}) {

@@ -113,7 +113,7 @@ TEST_P(StreamFailures, WaitingForAFailedStreamReportsItAndWritesNoMoreMemory) {
   Finish(stream);
   KeepBusy(stream);
   Words out(1000, 7);
-  Copy(stream, Out(a, out));  // which the host does, at the point
+  Copy(stream, Out(a, out));  // the host does it at the point
   const uint64_t point = stream.Signal();
   kit::Error heard(EP_STATUS_OK, "");
   std::thread waiting([&] { heard = ErrorOf([&] { stream.Synchronize(point); }); });

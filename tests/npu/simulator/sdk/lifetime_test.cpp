@@ -42,7 +42,7 @@ struct Net {
     expected = Bound(session.Load(blob).get(), 0, blob, {RandomInput(1)}).Run();
   }
   Bytes blob;
-  std::vector<Bytes> expected;  // of RandomInput(1)
+  std::vector<Bytes> expected;  // outputs for RandomInput(1)
 };
 
 size_t HeapBytes() { return mallinfo2().uordblks + mallinfo2().hblkhd; }
