@@ -50,7 +50,7 @@ enum class Hint : int32_t {
   kVerify = 3,         // list everything that is wrong with a context model
   kShowPlacement = 4,  // show which provider takes which node, and why others don't
   kListPlugins = 5,    // list the installed plugins
-  kProbePlugins = 6,   // open the installed plugins and report their errors
+  kProbePlugins = 6,   // open the installed plugins and report what is wrong with them
 };
 
 // "INVALID_GRAPH" and the like; "UNKNOWN" for a number outside the enum.

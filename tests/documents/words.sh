@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$1"
 
 most_openings=0
-most_words=12
+most_words=11
 most_continuations=15
 
 comments=$(mktemp)
