@@ -136,7 +136,7 @@ TEST(ProfileSpans, AProfileThatIsNoneIsRefused) {
   const int64_t now = ProfileApi().Now();
   int foreign = 0;
   for (EpProfile* none : {gone, static_cast<EpProfile*>(nullptr), reinterpret_cast<EpProfile*>(&foreign)}) {
-    EXPECT_THAT(Add(none, SpanOf("late", now, now)), HasSubstr("its provider is gone"));
+    EXPECT_THAT(Add(none, SpanOf("late", now, now)), HasSubstr("its provider was destroyed"));
   }
   EXPECT_THAT(recorder.spans, IsEmpty());
 }
@@ -250,7 +250,7 @@ TEST_F(ProfiledSession, SpansMayComeAfterTheirRunAndUntilTheProviderIsGone) {
     EXPECT_THAT(session.ProfileJson(), HasSubstr("late"));
   }
   EXPECT_EQ(while_destroying, "OK");
-  EXPECT_THAT(Add(kept, SpanOfNow("too late")), HasSubstr("gone"));
+  EXPECT_THAT(Add(kept, SpanOfNow("too late")), HasSubstr("was destroyed"));
 }
 
 }  // namespace

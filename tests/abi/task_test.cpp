@@ -103,14 +103,14 @@ TEST_F(TaskTest, AfterItsEndNothingIsHeard) {
   EXPECT_EQ(Api().ReportProgress(handle, 1, 1, nullptr), 0u);
   EXPECT_EQ(reports_, 0);
   EXPECT_EQ(Api().IsCancelled(handle), 0u);
-  EXPECT_THAT(MessageOf(Api().SetCancelListener(handle, Count, nullptr)), HasSubstr("has ended"));
-  EXPECT_THAT(MessageOf(Api().DeclinePartition(handle, 0, "late")), HasSubstr("has ended"));
+  EXPECT_THAT(MessageOf(Api().SetCancelListener(handle, Count, nullptr)), HasSubstr("after its call had returned"));
+  EXPECT_THAT(MessageOf(Api().DeclinePartition(handle, 0, "late")), HasSubstr("after its call had returned"));
 }
 
 TEST_F(TaskTest, NumbersThatAreNoTasksAreRefused) {
   for (const uintptr_t number : {uintptr_t{0}, uintptr_t{8}, UINTPTR_MAX}) {
     auto* const handle = reinterpret_cast<EpTask*>(number);
-    EXPECT_THAT(MessageOf(Api().DeclinePartition(handle, 0, "whose?")), HasSubstr("that is none"));
+    EXPECT_THAT(MessageOf(Api().DeclinePartition(handle, 0, "whose?")), HasSubstr("the pointer is no task"));
     EXPECT_EQ(Api().ReportProgress(handle, 1, 1, nullptr), 0u);
   }
 }

@@ -68,7 +68,7 @@ TEST_F(PluginConduct, AChangedWorkingDirectoryIsReported) {
   Install("wander_initialize");
   const ProgramResult result = Run({"run", (folder_ / "model.onnx").string(), "--ep", "wander_initialize"});
   EXPECT_THAT(result.err,
-              HasSubstr("provider 'wander_initialize': in Initialize the working directory changed, to '/'"));
+              HasSubstr("provider 'wander_initialize': in Initialize the working directory changed to '/'"));
 }
 
 TEST_F(PluginConduct, DoctorReportsAllThatAPluginChangesInItsProcess) {
