@@ -163,7 +163,7 @@ class RetainedConstantsTest : public testing::Test {
   kit::RetainedConstant kept_;
 };
 
-TEST_F(RetainedConstantsTest, StayWhereTheyAreUntilThePluginLetsGo) {
+TEST_F(RetainedConstantsTest, StayMappedUntilThePluginReleasesThem) {
   const auto model = WriteModelFor("Add", 8);
   RetainInCompile();
   plugin_.on_destroy = [this] { kept_ = {}; };

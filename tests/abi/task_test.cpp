@@ -36,7 +36,7 @@ class TaskTest : public testing::Test {
   Task task_{report_, 2};
 };
 
-TEST_F(TaskTest, CancellingIsHeardInEveryWay) {
+TEST_F(TaskTest, CancellingIsReportedInEveryWay) {
   int told = 0;
   EXPECT_EQ(MessageOf(Api().SetCancelListener(task_.handle(), Count, &told)), "");
   EXPECT_EQ(Api().ReportProgress(task_.handle(), 1, 2, nullptr), 0u);
@@ -67,7 +67,7 @@ TEST_F(TaskTest, RemovedListenerIsNotCalled) {
   EXPECT_EQ(told, 0);
 }
 
-TEST_F(TaskTest, AListenerMayTakeItselfAway) {
+TEST_F(TaskTest, ListenerMayRemoveItself) {
   struct Both {
     EpTask* task;
     int told = 0;
@@ -97,7 +97,7 @@ TEST_F(TaskTest, EveryThreadMayUseIt) {
   EXPECT_EQ(*task_.declined(1), "too large");
 }
 
-TEST_F(TaskTest, AfterItsEndNothingIsHeard) {
+TEST_F(TaskTest, NothingIsReportedAfterItsEnd) {
   EpTask* const handle = task_.handle();
   task_.End();
   EXPECT_EQ(Api().ReportProgress(handle, 1, 1, nullptr), 0u);

@@ -46,7 +46,7 @@ class MappingGuardTest : public testing::Test {
 // An unhandled fault ends the process, either by its signal or by a sanitizer's report.
 bool Died(int status) { return WIFSIGNALED(status) || (WIFEXITED(status) && WEXITSTATUS(status) != 0); }
 
-TEST_F(MappingGuardTest, WhatAFileLostReadsAsZerosAndTheFileIsNamed) {
+TEST_F(MappingGuardTest, TruncatedPagesReadAsZerosAndTheFileIsNamed) {
   InstallMappingGuard();
   const auto file = Map();
   CutTo(8192);

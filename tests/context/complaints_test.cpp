@@ -183,7 +183,7 @@ TEST_F(Complaint, ADotInAFoldersNameIsNoExtension) {
 }
 
 // winml-cli#1081: the compile failed, the context of an earlier one was still there and passed for the new one.
-TEST_F(Complaint, AFailedCompileNeverPassesAnOlderContextForItsOwn) {
+TEST_F(Complaint, FailedCompileDoesNotReuseAnOlderContext) {
   Compile(Compiling());
   const auto before = ContentOf(dir_.path());
   for (const char* call : {"compile", "save"}) {
@@ -319,7 +319,7 @@ devices: [npu]
 // --- payloads
 
 // microsoft/onnxruntime#28605, #28725, #19174: paths out of the folder, each found by another check with another code.
-TEST_F(Complaint, AllBadPathsHaveOneCodeAndOneShape) {
+TEST_F(Complaint, BadPathsShareOneCodeAndMessageForm) {
   Compile(Compiling());
   other_.Write("secret.bin", "secret");
   fs::create_symlink(other_ / "secret.bin", dir_ / "link.bin");

@@ -131,7 +131,7 @@ TEST_P(PlainNodesOf, APluginThatWouldTakeMoreByNowCompilesNothing) {
   EXPECT_EQ(ledger_.Count("parse"), 2u);
 }
 
-TEST_P(PlainNodesOf, APluginThatWasNotThereThenGetsNothing) {
+TEST_P(PlainNodesOf, PluginInstalledLaterGetsNoPlainNodes) {
   Compile(Compiling());
   for (const char* disabled : {"0", "1"}) {
     SessionOptions options = Loading({"recorder_b", "recorder_a"});
@@ -172,7 +172,7 @@ TEST_P(PlainNodesOf, NodesWithoutTheirProviderAreOfferedToTheOthers) {
 }
 
 // A provider without contexts compiles at each load, so it gets the nodes that it had, and none if it had none.
-TEST_P(PlainNodesOf, AProviderWithoutContextsHasItsNodesBack) {
+TEST_P(PlainNodesOf, ProviderWithoutContextsGetsItsNodesAgain) {
   environment_->catalog().Register(EpPluginQuery, 10);
   Compile(Compiling({"recorder_a", "abacus"}));
   abacus_compiled = 0;
@@ -185,7 +185,7 @@ TEST_P(PlainNodesOf, AProviderWithoutContextsHasItsNodesBack) {
   EXPECT_EQ(ledger_.Count("compile"), 0u);
 }
 
-TEST_F(PlainNodes, AProviderWithoutContextsThatHadNothingGetsNothing) {
+TEST_F(PlainNodes, ProviderWithoutNodesInTheModelGetsNone) {
   environment_->catalog().Register(EpPluginQuery, 10);
   Compile(Compiling());
   abacus_compiled = 0;
@@ -198,7 +198,7 @@ TEST_F(PlainNodes, AProviderWithoutContextsThatHadNothingGetsNothing) {
   EXPECT_EQ(abacus_compiled, 0);
 }
 
-TEST_F(PlainNodes, TheModelSaysWhoHadThem) {
+TEST_F(PlainNodes, ModelRecordsTheirProvider) {
   environment_->catalog().Register(EpPluginQuery, 10);
   const auto recorded = [&](const SessionOptions& options) {
     SessionOptions overwriting = options;
@@ -214,7 +214,7 @@ TEST_F(PlainNodes, TheModelSaysWhoHadThem) {
               testing::ElementsAre("abacus", "cpu"));
 }
 
-TEST_F(PlainNodes, MergingKeepsWhoHadThem) {
+TEST_F(PlainNodes, MergingKeepsTheirProvider) {
   Compile(Compiling());
   core::MergeOptions merge;
   merge.models = {dir_ / "model_ctx.onnx", dir_ / "model_ctx.onnx"};

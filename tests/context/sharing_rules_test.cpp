@@ -44,7 +44,7 @@ TEST_F(Sharing, ASessionThatFailsLeavesTheGroupToTheOthers) {
 }
 
 // The plugin may have handed out the earlier sessions' data, so the message names the lost sessions.
-TEST_F(Sharing, ALastSessionThatFailsWhileItWritesGivesTheGroupUpAndSaysSo) {
+TEST_F(Sharing, LastSessionThatFailsWhileWritingEndsTheGroupWithAReport) {
   Compile("model1.onnx", Compiling(false));
   Compile("model2.onnx", Compiling(false));
   SessionOptions failing = Compiling(true);

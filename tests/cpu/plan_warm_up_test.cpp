@@ -131,7 +131,7 @@ out y
   EXPECT_EQ(Rehearsed(*plan), nullptr);
 }
 
-TEST(WarmUp, APlanWithoutInputsIsNotRehearsed) {
+TEST(WarmUp, PlanWithoutInputsIsNotWarmedUp) {
   PlanBuilder b;
   b.Output(b.Node("Neg", 13, {b.Constant({2}, {1, 2})}, {2}));
   EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
@@ -153,7 +153,7 @@ TEST(WarmUp, TheMemoryPlanIsKnownAfterwards) {
   EXPECT_NE(plan->FindMemoryPlan(signature), nullptr);
 }
 
-TEST(WarmUp, AnOpenBatchIsTakenForOne) {
+TEST(WarmUp, UnknownBatchSizeIsTakenAsOne) {
   const std::unique_ptr<cpu::Plan> plan = Build(Network(-1));
   const std::unique_ptr<cpu::Frame> frame = Rehearsed(*plan);
   ASSERT_NE(frame, nullptr);
@@ -219,7 +219,7 @@ TEST(WarmUp, TextsAreLeftToTheFirstRun) {
   EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
 }
 
-TEST(WarmUp, GiantsAreLeftToTheFirstRun) {
+TEST(WarmUp, HugeValuesAreLeftToTheFirstRun) {
   PlanBuilder b;
   const int32_t x = b.Input({1 << 20, 1 << 10});
   b.Output(b.Node("Relu", 14, {x}, {1 << 20, 1 << 10}));
@@ -256,7 +256,7 @@ TEST(WarmUpScope, PrimitivesAreMadeButDoNotRun) {
   EXPECT_THAT(to, ElementsAre(1, 4, 2, 5, 3, 6));
 }
 
-TEST(CompiledKernel, TheFirstStateHasTheRehearsedFrame) {
+TEST(CompiledKernel, FirstStateHasTheWarmedUpFrame) {
   cpu::CompiledKernel kernel(Build(Network()));
   kernel.WarmUp(*FakeHost());
   EXPECT_EQ(kernel.MakeState()->size(), 1u);

@@ -176,7 +176,7 @@ TEST_F(FailureTest, ADeviceThatDoesNotComeBackFailsNewSessionsUntilItDoes) {
   EXPECT_THAT(Outcome(*session), AllOf(StartsWith("DEVICE_RESET"), HasSubstr("new session")));
 }
 
-TEST_F(FailureTest, ValuesFromBeforeALossAreOfNoUseAndGoQuietly) {
+TEST_F(FailureTest, ValuesFromBeforeALossFailAndAreReleasedWithoutErrors) {
   const auto session = Open("g (float[4] x) => (float[4] y) { y = Neg(x) }", OnDevice());
   const ValuePtr old = InMemory(inputs_[0]);
   control_.lose_in[0] = 1;

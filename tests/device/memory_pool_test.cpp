@@ -217,7 +217,7 @@ TEST_F(MemoryPool, WhenMemoryIsShortOtherMemoriesOfTheDeviceGiveBackTheirsToo) {
   EXPECT_EQ(Memory(0, 1)->use().buffers, 0u);
 }
 
-TEST_F(MemoryPool, WhenThereIsNoneLeftTheErrorSaysWhoHasIt) {
+TEST_F(MemoryPool, OutOfMemoryErrorSaysWhatUsesTheMemory) {
   control_.capacity[0] = 8 * kMiB;
   Piece large = Take(5 * kMiB);
   EXPECT_THAT(FailureOf([&] { Take(6 * kMiB); }),
@@ -229,7 +229,7 @@ TEST_F(MemoryPool, WhenThereIsNoneLeftTheErrorSaysWhoHasIt) {
   EXPECT_NE(Take(6 * kMiB), nullptr);
 }
 
-TEST_F(MemoryPool, WhatHasNoRoomForManyHasRoomForOne) {
+TEST_F(MemoryPool, SmallMemoryHoldsASingleValue) {
   control_.capacity[0] = 64 * kKiB;
   const Piece a = Take(32 * kKiB);
   EXPECT_EQ(control_.live_bytes.load(), static_cast<int64_t>(32 * kKiB));

@@ -124,7 +124,7 @@ TEST_F(TestDevicePlugin, AStreamThatWaitsLetsTheOthersOfItsDeviceGoOn) {
   for (EpBuffer* buffer : buffers) plugin->Free(buffer);
 }
 
-TEST_F(TestDevicePlugin, AFailureEndsItsStreamAndWhoWaitsForIt) {
+TEST_F(TestDevicePlugin, FailureEndsItsStreamAndTheStreamsThatWaitForIt) {
   EpBuffer* buffer = plugin->Allocate(0, 1, 16);
   void* mapped = nullptr;
   EXPECT_OK(api.Map(plugin->get(), buffer, &mapped));
@@ -357,7 +357,7 @@ TEST_F(TestDevicePlugin, SeesStreamsThatUseOneMemoryWithoutWaiting) {
   plugin->Free(buffer);
 }
 
-TEST_F(TestDevicePlugin, WaitsOfOthersCountForWhoWaitsForThem) {
+TEST_F(TestDevicePlugin, WaitsAreTransitive) {
   EpBuffer* buffer = plugin->Allocate(0, 0, 16);
   EpStream* streams[] = {plugin->Stream(0), plugin->Stream(1), plugin->Stream(0)};
   std::vector<int> read(4);

@@ -54,7 +54,7 @@ TEST_F(DeviceRuns, ACallbackMayLetGoOfTheLastHandleOfItsSession) {
   }
 }
 
-TEST_F(DeviceRuns, TheEnvironmentMayGoWithIt) {
+TEST_F(DeviceRuns, EnvironmentMayBeDestroyedWithTheSession) {
   auto session = std::make_shared<std::optional<Session>>(Open(test::ChainModel({"Relu", "Neg"}), OnDevice()));
   environment_.reset();
   const auto told = std::make_shared<std::promise<std::vector<float>>>();

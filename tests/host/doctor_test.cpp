@@ -70,7 +70,7 @@ class Doctor : public ::testing::Test {
   TempDir folder_;
 };
 
-TEST_F(Doctor, AlsoProbesThePluginThatHasTheNameNext) {
+TEST_F(Doctor, ProbesTheNextPluginWithTheSameNameToo) {
   folder_.Write("nolib.so", "not a library");
   folder_.Write("cpu.yaml", "manifest_version: 1\nname: cpu\nvendor: V\nversion: 1\nlibrary: nolib.so\nabi: \"0.2\"\n");
   const ProgramResult result = Run({"--json"});
@@ -149,7 +149,7 @@ TEST_F(Doctor, NotesWhatALibraryExportsBesideTheOneSymbol) {
   EXPECT_THAT(Find(report, "cpu")["notes"].dump(), Not(HasSubstr("exports")));
 }
 
-TEST_F(Doctor, SaysItToPeopleToo) {
+TEST_F(Doctor, PrintsTheSameAsText) {
   InstallCrashingPlugin(folder_.path(), "abort_devices");
   const ProgramResult result = Run({"abort_devices", "cpu"});
   EXPECT_EQ(result.code, 1);

@@ -205,7 +205,7 @@ TEST_F(CatalogTest, AManifestThatIsNotForThisHostTakesNoNameAway) {
   EXPECT_THAT(listing, ElementsAre(" BadManifest", "acme Ready", "acme WrongPlatform"));
 }
 
-TEST_F(CatalogTest, NorDoesOneWithoutItsLibraryOrForAnotherAbi) {
+TEST_F(CatalogTest, ManifestWithoutLibraryOrForAnotherAbiTakesNoNameAway) {
   Install("1.yaml", ManifestText("acme", "missing.so"));
   Install("2.yaml", test::ManifestWith("abi: 7.3"));
   Install("3.yaml", ManifestText("acme", "lib.so"));

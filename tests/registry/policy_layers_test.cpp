@@ -86,7 +86,7 @@ TEST_F(PolicyLayersTest, AUsersFileLiftsNothingThatTheSystemDenies) {
   }
 }
 
-TEST_F(PolicyLayersTest, NeitherDoesAnApplicationOrTheEnvironment) {
+TEST_F(PolicyLayersTest, ApplicationAndEnvironmentLiftNothingThatTheSystemDenies) {
   System("deny: [acme]\n");
   const std::string mine = folder_.Write("mine.yaml", "policy_version: 1\n").string();
   options_.policy_file = mine;

@@ -214,7 +214,7 @@ TEST(FaultyPlugin, WithADeviceKeepsEveryRuleOfDevices) {
 TEST(FaultyPlugin, ThatWritesOnnxKeepsEveryRuleOfIt) { ExpectAllOf(14, PassedWith("onnx")); }
 TEST(FaultyPlugin, ThatAddsSpansKeepsEveryRuleOfThem) { ExpectAllOf(15, PassedWith("profile")); }
 TEST(FaultyPlugin, ThatDescribesOperatorsKeepsEveryRuleOfThem) { ExpectAllOf(16, PassedWith("schema")); }
-TEST(FaultyPlugin, ThatExplainsKeepsEveryRuleOfIt) { ExpectAllOf(17, PassedWith("explain")); }
+TEST(FaultyPlugin, WithNotesKeepsEveryRuleAboutThem) { ExpectAllOf(17, PassedWith("explain")); }
 
 class FaultyOptions : public testing::Test {
  protected:

@@ -128,7 +128,7 @@ TEST_F(ProcessEndTest, WhatTheHostCallsAfterwardsIsRefusedAndReleasesNothing) {
   EXPECT_EXIT(end(), testing::ExitedWithCode(kEndedWell), "");
 }
 
-TEST_F(ProcessEndTest, UntilThenCallsAreWhatTheyWere) {
+TEST_F(ProcessEndTest, CallsWorkUntilTheProcessEnds) {
   const EpHostInfo& host = *core::HostInfo();
   int calls = 0;
   EXPECT_EQ(kit::GuardCall(host, [&] { ++calls; }), nullptr);

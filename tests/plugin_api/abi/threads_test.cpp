@@ -34,7 +34,7 @@ Threads TwoThreads() {
   return {&kServices, nullptr, 2};
 }
 
-TEST(KitThreads, WhatAShareThrowsComesOutBehindTheLoop) {
+TEST(KitThreads, ExceptionOfTheBodyIsRethrownAfterTheLoop) {
   int64_t shares = 0;
   try {
     TwoThreads().ParallelFor(10, 1, [&](int64_t begin, int64_t) {
@@ -50,7 +50,7 @@ TEST(KitThreads, WhatAShareThrowsComesOutBehindTheLoop) {
   EXPECT_EQ(shares, 4) << "the others are not begun any more";
 }
 
-TEST(KitThreads, NoMemoryInAShareIsNoMemory) {
+TEST(KitThreads, BadAllocInTheBodyIsRethrown) {
   const auto allocate = [](int64_t, int64_t) { throw std::bad_alloc(); };
   EXPECT_THROW(TwoThreads().ParallelFor(10, 1, allocate), std::bad_alloc);
   EXPECT_FALSE(t_passed_through_the_host);

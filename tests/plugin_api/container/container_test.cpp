@@ -170,7 +170,7 @@ TEST(ContextContainer, WritersNeedOnlyAWrite) {
   EXPECT_EQ(writer.bytes, BytesOf(builder));
 }
 
-TEST(ContextContainer, MistakesOfThePluginAreSaid) {
+TEST(ContextContainer, MistakesOfThePluginAreReported) {
   ContextContainerBuilder builder(kTestFormat);
   builder.Add("weights", std::string("1"));
   EXPECT_THAT(OutcomeOf([&] { builder.Add("weights", std::string("2")); }), HasSubstr("two sections 'weights'"));
@@ -183,7 +183,7 @@ TEST(ContextContainer, MistakesOfThePluginAreSaid) {
   EXPECT_THAT(OutcomeOf([&] { container.section(4); }), HasSubstr("section 4 of 4 is asked for"));
 }
 
-TEST(ContextContainer, WhatIsAnothersIsRefusedWithBothNumbers) {
+TEST(ContextContainer, OtherFormatOrVersionIsRefusedWithBothNumbers) {
   const std::string bytes = SmallContainer();
   const Blob blob(bytes);
   const auto open = [&](kit::ContainerFormat format) { return OutcomeOf([&] { ContextContainer(blob, format); }); };

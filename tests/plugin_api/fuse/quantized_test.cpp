@@ -213,7 +213,7 @@ TEST(FuseQuantized, QuantisedNumbersMayBeOutputs) {
 }
 
 // The result of a DequantizeLinear may have further readers.
-TEST(FuseQuantized, OthersThatReadTheFloatsKeepThem) {
+TEST(FuseQuantized, FloatsStayForOtherReaders) {
   const std::string text = kConv + "n = Neg@13(dx) : float[1,2,4,4]\nout n\n";
   EXPECT_EQ(RecognisedOperators(text, Quantized()), "DequantizeLinear QLinearConv Neg");
 }

@@ -29,7 +29,7 @@ int32_t NodeMaking(const Editor& editor, std::string_view name) {
   return editor.Producer(ValueOf(editor.graph(), name));
 }
 
-TEST(Editor, KnowsWhoMakesAndWhoReadsAValue) {
+TEST(Editor, KnowsProducerAndReadersOfAValue) {
   Graph graph = FromText("in x: float[2]\na = Neg(x)\nb = Add(a, a)\nc = Relu(b)\nout c, b");
   const Editor editor(graph);
   const int32_t a = ValueOf(graph, "a"), b = ValueOf(graph, "b");
@@ -126,7 +126,7 @@ TEST(Editor, ReplacesUsesAndTheOutputItself) {
   EXPECT_EQ(kit::ir::ToText(graph), "graph \"\"\nin x: float[2]\nb = Add(x, x)\nout b, x\n");
 }
 
-TEST(Editor, ReplacedUsesSpareTheNodeThatMakesTheReplacement) {
+TEST(Editor, ReplaceUsesSkipsTheProducerOfTheReplacement) {
   Graph graph = FromText("in x: float[2]\na = Neg(x)\nb = Relu(a)\nout b, a");
   Editor editor(graph);
   const int32_t a = ValueOf(graph, "a");

@@ -334,7 +334,7 @@ TEST(DropConstant, TakesNoBytesThatAnotherConstantHasToo) {
   EXPECT_EQ(kit::ir::Droppable(graph), (std::vector<bool>{true, false, false, false, false}));
 }
 
-TEST(DropConstant, IsNotAskedOfAHostThatHasItNot) {
+TEST(DropConstant, IsSkippedOnAHostWithoutTheFunction) {
   EpTaskApi task = kUncancelledTask;
   task.struct_size = EP_SIZE_THROUGH(EpTaskApi, ReleaseConstant);
   task.DropConstant = [](EpTask*, const EpValueDef*) -> EpStatus* { std::abort(); };

@@ -311,7 +311,7 @@ TEST(QdqUnits, WhatABodyOrTheGraphReadsIsRead) {
   EXPECT_THAT(Units(unit + "out r, x", "y"), HasSubstr("'x', which it reads, makes an output of the graph"));
 }
 
-TEST(QdqUnits, OfFanOutsThatAreHugeAreFoundInOneGo) {
+TEST(QdqUnits, HugeFanOutsTakeLinearTime) {
   std::string text = "in q: uint8[4]\nx = DequantizeLinear@13(q, s, z) : float[4]\n";
   constexpr int kReaders = 20000;
   for (int i = 0; i < kReaders; ++i) {
@@ -393,7 +393,7 @@ TEST(QdqUnits, InputsThatARuleNeedsAreThere) {
 
 // --- why not
 
-TEST(QdqUnits, EveryNodeWithoutOneKnowsWhy) {
+TEST(QdqUnits, EveryNodeWithoutAUnitHasAReason) {
   const std::string text = R"(
     in q: uint8[4]
     in a: float[4]
@@ -411,7 +411,7 @@ TEST(QdqUnits, EveryNodeWithoutOneKnowsWhy) {
   EXPECT_EQ(ReasonOf(text, "unused"), "QuantizeLinear 'pair' behind it is in no QDQ unit with it");
 }
 
-TEST(QdqUnits, WhatOthersHaveIsInNone) {
+TEST(QdqUnits, NodesOfOtherProvidersAreInNoUnit) {
   kit::ir::Graph graph = kit::ir::FromText(Text(kTwoReaders));
   const kit::ir::Editor editor(graph);
   for (int32_t n = 0; n < editor.node_count(); ++n) {

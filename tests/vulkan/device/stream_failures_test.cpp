@@ -130,7 +130,7 @@ TEST_P(StreamFailures, WaitingForAFailedStreamReportsItAndWritesNoMoreMemory) {
   EXPECT_THAT(heard, IsError(then == numbers ? EP_STATUS_OK : EP_STATUS_OUT_OF_MEMORY, ""));
 }
 
-TEST_P(StreamFailures, AnotherStreamAndTheDevicesOwnWorkOn) {
+TEST_P(StreamFailures, OtherStreamsOfTheDeviceContinue) {
   const BufferRange a = Numbers(1000);
   const Words numbers = Counting(1000);
   const HostToDevice upload = {a, numbers.data()};
@@ -146,7 +146,7 @@ TEST_P(StreamFailures, AnotherStreamAndTheDevicesOwnWorkOn) {
   EXPECT_EQ(Read(stream, a), numbers);
 }
 
-TEST_P(StreamFailures, AStreamThatGoesAwayLetsItsWorkBeDone) {
+TEST_P(StreamFailures, DestroyedStreamFinishesItsWork) {
   device_ = OpenAs(GetParam().unified, GetParam().timeline, {.core = true});
   const BufferRange a = Numbers(1000);
   const Words numbers = Counting(1000);
