@@ -42,7 +42,7 @@ std::unique_ptr<cpu::Plan> Build(Graph def) {
   return cpu::Plan::Build(std::move(def), config);
 }
 
-std::unique_ptr<cpu::Frame> Rehearsed(const cpu::Plan& plan) { return cpu::WarmUp(plan, *FakeHost()); }
+std::unique_ptr<cpu::Frame> WarmUpFrame(const cpu::Plan& plan) { return cpu::WarmUp(plan, *FakeHost()); }
 
 std::vector<float> RunFrame(cpu::Frame& frame, const std::vector<int64_t>& dims, const std::vector<float>& data) {
   EpTensorView tensor = {};
@@ -67,7 +67,7 @@ std::vector<float> RunFrame(cpu::Frame& frame, const std::vector<int64_t>& dims,
 
 TEST(WarmUp, TheFrameComputesAsAnyOther) {
   const std::unique_ptr<cpu::Plan> plan = Build(Network());
-  const std::unique_ptr<cpu::Frame> frame = Rehearsed(*plan);
+  const std::unique_ptr<cpu::Frame> frame = WarmUpFrame(*plan);
   ASSERT_NE(frame, nullptr);
   const std::vector<float> x = Numbers(192);
   PlanRunner runner(Network(), false);
@@ -85,7 +85,7 @@ TEST(WarmUp, WhatIsRepackedIsKeptForTheRuns) {
     return b.Take();
   };
   const std::unique_ptr<cpu::Plan> plan = Build(network());
-  const std::unique_ptr<cpu::Frame> frame = Rehearsed(*plan);
+  const std::unique_ptr<cpu::Frame> frame = WarmUpFrame(*plan);
   ASSERT_NE(frame, nullptr);
   const std::vector<float> x = Numbers(32 * 16);
   PlanRunner runner(network(), false);
@@ -114,7 +114,7 @@ TEST(WarmUp, WhatItLeavesOutTheRunsCompute) {
   cpu::Fuse(fused, AllKernels());
   EXPECT_THAT(Operators(fused), testing::AllOf(testing::HasSubstr("Elementwise*"), testing::HasSubstr("Attention*")));
   const std::unique_ptr<cpu::Plan> plan = Build(std::move(fused));
-  const std::unique_ptr<cpu::Frame> frame = Rehearsed(*plan);
+  const std::unique_ptr<cpu::Frame> frame = WarmUpFrame(*plan);
   ASSERT_NE(frame, nullptr);
   PlanRunner runner(network(), false);
   EXPECT_THAT(RunFrame(*frame, {1, 16, 24, 24}, x), testing::Pointwise(testing::FloatNear(1e-2f), runner.Run({x})));
@@ -128,13 +128,13 @@ const sizes: int64[1] = [536870912]
 y = Expand@13(x, sizes) : float[1]
 out y
 )"));
-  EXPECT_EQ(Rehearsed(*plan), nullptr);
+  EXPECT_EQ(WarmUpFrame(*plan), nullptr);
 }
 
 TEST(WarmUp, PlanWithoutInputsIsNotWarmedUp) {
   PlanBuilder b;
   b.Output(b.Node("Neg", 13, {b.Constant({2}, {1, 2})}, {2}));
-  EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
+  EXPECT_EQ(WarmUpFrame(*Build(b.Take())), nullptr);
 }
 
 TEST(WarmUp, ItEndsWhenTheApplicationHasCancelled) {
@@ -149,13 +149,13 @@ TEST(WarmUp, TheMemoryPlanIsKnownAfterwards) {
   const std::unique_ptr<cpu::Plan> plan = Build(Network());
   const cpu::ShapeSignature signature = {EP_KIND_TENSOR, EP_TYPE_FLOAT, 4, 1, 3, 8, 8};
   EXPECT_EQ(plan->FindMemoryPlan(signature), nullptr);
-  ASSERT_NE(Rehearsed(*plan), nullptr);
+  ASSERT_NE(WarmUpFrame(*plan), nullptr);
   EXPECT_NE(plan->FindMemoryPlan(signature), nullptr);
 }
 
 TEST(WarmUp, UnknownBatchSizeIsTakenAsOne) {
   const std::unique_ptr<cpu::Plan> plan = Build(Network(-1));
-  const std::unique_ptr<cpu::Frame> frame = Rehearsed(*plan);
+  const std::unique_ptr<cpu::Frame> frame = WarmUpFrame(*plan);
   ASSERT_NE(frame, nullptr);
   const std::vector<float> x = Numbers(192);
   PlanRunner runner(Network(), false);
@@ -167,14 +167,14 @@ TEST(WarmUp, OtherOpenShapesAreLeftToTheFirstRun) {
   for (const std::vector<int64_t>& dims : std::vector<std::vector<int64_t>>{{1, -1}, {-1, -1}}) {
     PlanBuilder b;
     b.Output(b.Node("Relu", 14, {b.Node("Neg", 13, {b.Input(dims)}, dims)}, dims));
-    EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
+    EXPECT_EQ(WarmUpFrame(*Build(b.Take())), nullptr);
   }
   PlanBuilder b;
   const int32_t x = b.Input({2});
   b.Info(x).rank = -1;
   b.Info(x).dims.clear();
   b.Output(b.Node("Neg", 13, {x}, {2}));
-  EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
+  EXPECT_EQ(WarmUpFrame(*Build(b.Take())), nullptr);
 }
 
 // How many elements there are depends on the data, of which zeros have none.
@@ -186,7 +186,7 @@ TEST(WarmUp, PlanThatDoesNotFitTheFirstRunIsMadeAnew) {
   const int32_t cast = b.Node("Cast", 13, {found}, {2, -1}, {kit::ir::Attribute::Int("to", EP_TYPE_FLOAT)});
   b.Output(b.Node("Neg", 13, {cast}, {2, -1}));
   const std::unique_ptr<cpu::Plan> plan = Build(b.Take());
-  const std::unique_ptr<cpu::Frame> frame = Rehearsed(*plan);
+  const std::unique_ptr<cpu::Frame> frame = WarmUpFrame(*plan);
   ASSERT_NE(frame, nullptr);
   const std::vector<float> ones(64, 1);
   const uint64_t before = frame->memory_bytes();
@@ -206,7 +206,7 @@ TEST(WarmUp, MemoryBeyondReasonIsLeftToTheFirstRun) {
   b.Info(square).rank = -1;
   b.Info(square).dims.clear();
   b.Output(b.Node("ReduceSum", 13, {square}, {1, 1}));
-  EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
+  EXPECT_EQ(WarmUpFrame(*Build(b.Take())), nullptr);
 }
 
 TEST(WarmUp, TextsAreLeftToTheFirstRun) {
@@ -216,14 +216,14 @@ TEST(WarmUp, TextsAreLeftToTheFirstRun) {
   const int32_t y = b.Node("Identity", 14, {x}, {2});
   b.Info(y).type = EP_TYPE_STRING;
   b.Output(y);
-  EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
+  EXPECT_EQ(WarmUpFrame(*Build(b.Take())), nullptr);
 }
 
 TEST(WarmUp, HugeValuesAreLeftToTheFirstRun) {
   PlanBuilder b;
   const int32_t x = b.Input({1 << 20, 1 << 10});
   b.Output(b.Node("Relu", 14, {x}, {1 << 20, 1 << 10}));
-  EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
+  EXPECT_EQ(WarmUpFrame(*Build(b.Take())), nullptr);
 }
 
 // Declared shapes may be wrong in any way; the first run reports the error.
@@ -231,13 +231,13 @@ TEST(WarmUp, WhatFailsIsLeftToTheFirstRun) {
   PlanBuilder b;
   const int32_t x = b.Input({2, 3});
   b.Output(b.Node("MatMul", 13, {x, x}, {2, 3}));
-  EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
+  EXPECT_EQ(WarmUpFrame(*Build(b.Take())), nullptr);
 }
 
 TEST(WarmUp, AnInputThatIsAnOutputIsLeftToTheFirstRun) {
   PlanBuilder b;
   b.Output(b.Input({2}));
-  EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
+  EXPECT_EQ(WarmUpFrame(*Build(b.Take())), nullptr);
 }
 
 TEST(WarmUpScope, PrimitivesAreMadeButDoNotRun) {
