@@ -90,8 +90,8 @@ framed_block() {
 
 try_cpp() {
   framed_block '// BLOCK' "$kind" "#line $line \"$document\"" > "$work/unit.$kind"
-  local compiler=(g++ -std=c++20)
-  [ "$kind" = cpp ] || compiler=(gcc -std=c11)
+  local compiler=("${CXX:-g++}" -std=c++20)
+  [ "$kind" = cpp ] || compiler=("${CC:-gcc}" -std=c11)
   quietly "$work/log" "${compiler[@]}" -Wall -Werror -Wno-unused -fsyntax-only -I"$prefix/include" "$work/unit.$kind" ||
     complain "$document:$line: this code doesn't compile:"$'\n'"$(said)"
 }
