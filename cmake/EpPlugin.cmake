@@ -1,4 +1,4 @@
-# For whoever builds plugins: the kit's library, and add_ep_plugin().
+# Functions for building plugins: the kit's library, and add_ep_plugin().
 
 # epiphyte_kit_library(TARGET FOLDER)
 #
@@ -16,8 +16,8 @@ function(epiphyte_kit_library target folder)
     CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 endfunction()
 
-# What has to be the same for a library of C++ objects to fit: compiler, its major version, platform, and flags that
-# change what the standard library's types are or what the linker is to find.
+# ep_kit_compiler(VARIABLE): sets it to a text that must be equal for a compiled kit to fit: compiler, its major version,
+# platform, and flags that change types of the standard library or what the linker looks for.
 function(ep_kit_compiler variable)
   string(REGEX MATCH "^[0-9]*" version "${CMAKE_CXX_COMPILER_VERSION}")
   string(REGEX MATCHALL "-fsanitize=[^ ]*|-stdlib=[^ ]*|_GLIBCXX_(DEBUG|USE_CXX11_ABI)[^ ]*|-m(32|x32)" flags
@@ -48,8 +48,8 @@ endfunction()
 #
 # With MANIFEST, the manifest is placed beside the library, with the library's SHA-256 written into it, and both are
 # installed into EP_PLUGIN_INSTALL_DIR (by default lib/epiphyte/plugins below the prefix), where a host of the same prefix
-# finds them; the digest there is that of the installed file. What changes that file later (a distribution's strip, patchelf, a
-# signature) is followed by `epiphyte manifest --digest <manifest>`, which writes it anew. NO_DIGEST: none is written.
+# finds them. The digest there is that of the installed file. After a later change of that file (strip, patchelf, a
+# signature), run `epiphyte manifest --digest <manifest>`, which writes the digest anew. With NO_DIGEST none is written.
 function(add_ep_plugin name)
   cmake_parse_arguments(ARG "NO_DIGEST;NO_INSTALL" "MANIFEST;OUTPUT_DIRECTORY" "SOURCES;LINK" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS)

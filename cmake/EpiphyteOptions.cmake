@@ -39,7 +39,7 @@ target_compile_options(epiphyte_options INTERFACE
   # GCC 12 sees overlaps in std::string operator+ that are not there (GCC bug 105329).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 if(EPIPHYTE_FUZZ)
-  # What a fuzzer steers by: the coverage of the core and of the plugins, not of its target's own few lines.
+  # The fuzzer is guided by the coverage of the core and of the plugins, not of its target's own few lines.
   target_compile_options(epiphyte_options INTERFACE
     -fsanitize-coverage=inline-8bit-counters,pc-table,indirect-calls,trace-cmp)
 endif()
@@ -51,7 +51,7 @@ if(EPIPHYTE_SANITIZE)
   endif()
 endif()
 
-# Lines are counted where they stand, hence without optimisation; what only links to them is compiled as ever.
+# Code with counted lines is compiled without optimisation; targets that only link to it are compiled as usual.
 if(EPIPHYTE_COVERAGE AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   message(FATAL_ERROR "EPIPHYTE_COVERAGE: ${CMAKE_CXX_COMPILER_ID} found, GCC expected; set CMAKE_CXX_COMPILER=g++")
 endif()

@@ -1,6 +1,6 @@
-# The preset `release` compiles several files of a target as one (CMAKE_UNITY_BUILD), which takes a quarter of the time:
-# what they include is read once. The files below are compiled alone: a name of their unnamed namespace is another file's,
-# too. The preset `debug` compiles every file alone, so that each one includes what it uses.
+# The preset `release` compiles several files of a target as one (CMAKE_UNITY_BUILD), which takes a quarter of the time,
+# because common headers are read once. The files below are compiled alone, because a name of their unnamed namespace
+# exists in another file, too. The preset `debug` compiles every file alone, so that each one includes what it uses.
 
 # epiphyte_compile_alone(TARGET FILE...): relative to the project's folder.
 function(epiphyte_compile_alone target)

@@ -38,7 +38,7 @@ trap 'rm -rf "$work"' EXIT
 find "$build" -name '*.gcno' > "$work/notes"
 [ -s "$work/notes" ] || { echo "coverage.sh: nothing in $build was built with EPIPHYTE_COVERAGE" >&2; exit 2; }
 
-# What never ran has notes and no counts, of which gcov complains for each.
+# Code that never ran has notes but no counts; gcov complains about each such file.
 cd "$work"
 tr '\n' '\0' < notes |
   GCOV=${GCOV:-gcov} ROOT=$root xargs -0 -P "$(nproc)" -n 16 \

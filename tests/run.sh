@@ -32,7 +32,7 @@ run_suite() {
   cmake --build --preset "$preset" -j "$jobs"
   # shellcheck disable=SC2086 # its words are variables
   env ${check_with-} ctest --test-dir "build/$preset" -j "$jobs" --output-on-failure "$@" 2>&1 | tee "$log" || true
-  # "98% tests passed, 2 tests failed out of 100"; a test whose program is missing counts as failed.
+  # "98% tests passed, 2 tests failed out of 100"; a test without its program counts as failed.
   summary=$(sed -n 's/^[0-9]*% tests passed, \([0-9]*\) tests failed out of \([0-9]*\)$/\1 \2/p' "$log")
   [ -n "$summary" ] || { echo "ctest gave no summary for preset $preset" >&2; return 1; }
   failed=$((failed + ${summary% *}))

@@ -21,7 +21,7 @@ template <typename... Args>
 // Copies an array after a check of its count. `most`: the number of the kernel's inputs or outputs.
 template <typename T>
 std::vector<T> Copied(const T* array, uint32_t count, size_t most, const char* what, const DescribedKernel& kernel) {
-  if (count > most) Refuse(kernel, "says where {} {} are, but the partition has {}", count, what, most);
+  if (count > most) Refuse(kernel, "gives memories for {} {}, but the partition has {}", count, what, most);
   return array == nullptr ? std::vector<T>() : std::vector<T>(array, array + count);
 }
 

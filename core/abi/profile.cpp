@@ -74,7 +74,7 @@ void Profile::Add(const EpProfile* handle, const EpProfileSpan* const* spans, ui
   const std::lock_guard<std::mutex> lock(profiles.mutex);
   const auto found = profiles.open.find(reinterpret_cast<uintptr_t>(handle));
   if (found == profiles.open.end()) {
-    Fail(StatusCode::kInvalidArgument, "AddSpans: the profile is none, or its provider is gone");
+    Fail(StatusCode::kInvalidArgument, "AddSpans: the handle is no profile, or its provider was destroyed");
   }
   found->second->AddChecked(spans, count);
 }
@@ -89,8 +89,8 @@ void Profile::AddChecked(const EpProfileSpan* const* spans, uint64_t count) {
     const int64_t end = std::clamp(span.end_ns, first, last);
     if ((start != span.start_ns || end != span.end_ns) && !std::exchange(reported_, true)) {
       Log(LogLevel::kWarning, "profile",
-          "provider '{}': span '{}' is from {} to {}, but the trace is from {} to {}: such spans are clipped; are its "
-          "device's clocks converted?",
+          "provider '{}': span '{}' is from {} to {}, but the trace is from {} to {}: such spans are clipped; convert "
+          "the device's clock to the host's",
           provider_, name, span.start_ns, span.end_ns, first, last);
     }
     if (span.end_ns < first || span.start_ns > last) continue;

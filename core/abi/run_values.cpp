@@ -65,7 +65,7 @@ Value* RunValues::Viewed(const EpValueView* view) {
                                   [view](const Value* value) { return value != nullptr && value->abi() == view; });
   if (input != inputs_.end()) return *input;
   if (Value* nested = FindNested(view)) return nested;
-  Fail(StatusCode::kInvalidArgument, "a view is of no input of this Execute, nor of an element of one");
+  Fail(StatusCode::kInvalidArgument, "a view belongs to no input of this Execute and to no element of one");
 }
 
 Value* RunValues::FindNested(const EpValueView* view) {

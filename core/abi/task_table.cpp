@@ -103,7 +103,9 @@ class OpenTask {
   std::shared_ptr<Task::State> state_;
 };
 
-[[noreturn]] void FailEnded() { Fail(StatusCode::kInvalidArgument, "a task was used that has ended, or that is none"); }
+[[noreturn]] void FailEnded() {
+  Fail(StatusCode::kInvalidArgument, "a task was used after its call had returned, or the pointer is no task");
+}
 
 }  // namespace
 

@@ -17,7 +17,7 @@ namespace epiphyte::core {
 
 class FileTrust {
  public:
-  // One line that says what is wrong and what to do; "" when the path is trusted. If the path doesn't exist, the
+  // One line with the problem and what to do; "" when the path is trusted. If the path doesn't exist, the
   // folders above it decide.
   std::string ReasonAgainst(const std::filesystem::path& path);
 

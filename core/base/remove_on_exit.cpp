@@ -13,7 +13,7 @@ constinit RemoveOnExit* g_first = nullptr;
 constinit bool g_ending = false;
 
 void RefuseAtEnd() {
-  if (g_ending) Fail(StatusCode::kFail, "nothing is written any more: the program is ending");
+  if (g_ending) Fail(StatusCode::kFail, "no file can be written any more, because the program is ending");
 }
 
 }  // namespace

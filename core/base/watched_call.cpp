@@ -46,7 +46,7 @@ void WatchedCall::Compare(FloatMode mode) const noexcept {
   if (!watches_folder_ || Folder::Current() == folder_) return;
   try {
     Report("folder",
-           fmt::format("the working directory changed, to {}; relative paths lead elsewhere now", CurrentFolderText()));
+           fmt::format("the working directory changed to {}, where relative paths start now", CurrentFolderText()));
   } catch (const std::exception&) {
     // There is no memory for the message.
   }

@@ -22,7 +22,7 @@ class WatchedCall {
  public:
   enum Watch {
     kMode,    // the floating-point mode; takes some nanoseconds
-    kFolder,  // also the working directory; takes two system calls
+    kFolder,  // watches the working directory too; takes two system calls
   };
 
   // Construct it on the stack of the calling thread. Both texts must outlive the object.

@@ -42,7 +42,7 @@ std::string DigestOfFilePiece(const Piece& piece) {
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
       Fail(StatusCode::kFail, "file '{}' can't be read at byte {}: {}", path.string(), piece.offset + done,
-           got == 0 ? "it ends there, it was longer a moment ago" : std::generic_category().message(errno));
+           got == 0 ? "it became shorter while it was read" : std::generic_category().message(errno));
     }
     stream.Update(buffer.data(), static_cast<size_t>(got));
     done += static_cast<uint64_t>(got);

@@ -44,7 +44,8 @@ class LibraryDigests {
   std::filesystem::path Host() {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (host_.empty()) host_ = ModuleOf(reinterpret_cast<const void*>(&MakeCacheKey));
-    if (host_.empty()) Fail(StatusCode::kFail, "the host's own library can't be found, so nothing can be kept for it");
+    if (host_.empty())
+      Fail(StatusCode::kFail, "the file of the Epiphyte library can't be found, so nothing can be cached; mount /proc");
     return host_;
   }
   std::optional<std::string> Find(const std::filesystem::path& library) {
@@ -173,7 +174,7 @@ std::optional<CacheKey> MakeCacheKey(Catalog& catalog, const ModelSource& source
   libraries.Want(host, &sources);
   for (const ChosenProvider& provider : providers) {
     if (provider.plugin->library.empty()) {
-      Fail(StatusCode::kFail, "the library of provider '{}' can't be found, so nothing can be kept for it",
+      Fail(StatusCode::kFail, "the library file of provider '{}' can't be found, so nothing can be cached for it",
            provider.plugin->name);
     }
     libraries.Want(provider.plugin->library, &sources);
@@ -191,7 +192,7 @@ std::optional<CacheKey> MakeCacheKey(Catalog& catalog, const ModelSource& source
   for (const auto& [option, value] : config.compiling_options) material.Add(option, value);
   for (const auto& transform : config.transforms) {
     if (transform->version().empty()) {
-      Fail(StatusCode::kFail, "{} has no version to tell what it does, so nothing can be kept; give it one",
+      Fail(StatusCode::kFail, "{} has no version, so models that it changes can't be cached; set its version",
            transform->label());
     }
     material.Add("transform", transform->name());

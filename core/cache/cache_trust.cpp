@@ -96,8 +96,8 @@ void CacheTrust::CheckSeal(std::string_view text, std::string_view seal) const {
   if (secret.empty() && IsRootsForOthers()) return;
   if (!secret.empty() && SameDigest(HmacSha256(secret, text), seal)) return;
   Fail(StatusCode::kInvalidGraph, "{}",
-       secret.empty() ? "the cache has no secret that its keyed digest could be checked with"
-                      : "its keyed digest was not made with this cache's secret: no session has put it there");
+       secret.empty() ? "its keyed digest can't be checked, because the cache has no secret"
+                      : "its keyed digest was not made with this cache's secret, so no session wrote it");
 }
 
 std::string CacheTrust::Seal(std::string_view text) {
@@ -124,7 +124,7 @@ std::string CacheTrust::Seal(std::string_view text) {
   }
   if (secret_.empty()) {
     Fail(StatusCode::kFail, "{}",
-         problem.empty() ? fmt::format("folder '{}' takes no secret", folder_.string()) : problem);
+         problem.empty() ? fmt::format("no secret can be written to folder '{}'", folder_.string()) : problem);
   }
   return HmacSha256(secret_, text);
 }

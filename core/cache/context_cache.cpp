@@ -169,7 +169,7 @@ Session ContextCache::Compile(const CacheKey& key, const CacheFolder::Staging& s
   if (!session.context_failure().empty()) {
     WarnUncached(session.context_failure());
   } else if (!written || written->context_nodes == 0) {
-    Log(LogLevel::kInfo, "cache", "'{}' has nothing that a provider makes contexts of", key.model);
+    Log(LogLevel::kInfo, "cache", "no provider makes a context for any node of '{}', so nothing is cached", key.model);
   } else if (!key.StillFits()) {
     WarnUncached(fmt::format("'{}' changed while it was compiled", key.model));
   } else {
@@ -182,8 +182,8 @@ void ContextCache::Publish(const CacheKey& key, const CacheFolder::Staging& stag
   try {
     const uint64_t size = SizeOf(staging.entry());
     if (config_.cache.max_bytes != 0 && size > config_.cache.max_bytes) {
-      WarnUncached(fmt::format("what was compiled of '{}' has {} MB, session.context_cache_max_mb is {}", key.model,
-                               (size + kMegabyte - 1) / kMegabyte, config_.cache.max_bytes / kMegabyte));
+      WarnUncached(fmt::format("the compiled '{}' has {} MB, session.context_cache_max_mb allows {}; raise it",
+                               key.model, (size + kMegabyte - 1) / kMegabyte, config_.cache.max_bytes / kMegabyte));
       return;
     }
     CacheRecord record;

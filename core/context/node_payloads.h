@@ -53,7 +53,7 @@ struct NodePayload {
 
 // Alignment of payloads in bytes. Plugins may rely on it.
 inline constexpr size_t kPayloadAlignment = 64;
-// Copy of the bytes in aligned memory of its own.
+// A copy of the bytes in newly allocated, aligned memory.
 ContextBlob CopyOf(const ContextBlob& blob);
 // The blob itself when it is aligned, else a copy. Mapped files begin at a page. Bytes within a model or in an
 // application's memory may begin anywhere.

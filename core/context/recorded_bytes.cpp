@@ -17,7 +17,8 @@ ExternalFile OpenInStore(const std::shared_ptr<ContextStore>& store, const std::
   try {
     bytes = store->Open(name);
   } catch (const Error& error) {
-    Fail(StatusCode::kInvalidGraph, "initializers '{}' can't be had from the context store: {}", name, error.message());
+    Fail(StatusCode::kInvalidGraph, "initializers '{}' can't be read from the context store: {}", name,
+         error.message());
   }
   if (!bytes.owner) bytes.owner = store;
   return {static_cast<const uint8_t*>(bytes.data), bytes.size, std::move(bytes.owner)};

@@ -98,7 +98,7 @@ SealState ResealContextModel(const std::filesystem::path& path, Catalog& catalog
     if (problem.kind == VerifyProblem::kSeal || problem.kind == VerifyProblem::kRecord ||
         problem.kind == VerifyProblem::kProvider)
       continue;
-    Fail(StatusCode::kInvalidGraph, "'{}' is not sealed again, because a seal would only hide what is wrong: {}",
+    Fail(StatusCode::kInvalidGraph, "'{}' is not sealed again, because a new seal would hide this error: {}",
          path.string(), problem.text);
   }
   if (report.Has(VerifyProblem::kRecord)) {

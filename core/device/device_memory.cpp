@@ -157,7 +157,7 @@ std::shared_ptr<DeviceAllocation> DeviceMemory::Take(uint64_t bytes, const std::
   if (account && !account->Take(room)) {
     Fail(StatusCode::kOutOfMemory,
          "provider '{}': {} needs {} bytes in {}, where the session's values have {} already; session.max_device_bytes "
-         "allows {}: let go of values, use smaller inputs, or set the option higher",
+         "allows {}: release values, use smaller inputs, or set the option higher",
          plugin().name, what, room, Title(), account->used(), account->limit());
   }
   Kept kept;
@@ -267,7 +267,7 @@ DeviceMemory::Attempt DeviceMemory::TryAllocate(uint64_t size) {
 void DeviceMemory::FailOutOfMemory(uint64_t size, std::string_view what, std::string_view refusal) const {
   const Use now = use();
   Fail(StatusCode::kOutOfMemory,
-       "{} needs {} bytes in {}, and there is no room: values have {} bytes of it, the pool keeps {}{} ({}); let go of "
+       "{} needs {} bytes in {}, which is full: values have {} bytes of it, the pool keeps {}{} ({}); release "
        "values, or use smaller inputs",
        what, size, Title(), now.value_bytes, now.kept_bytes,
        now.plugin_total == 0 ? "" : fmt::format(", {} of {} are in use", now.plugin_used, now.plugin_total), refusal);
@@ -383,7 +383,7 @@ std::shared_ptr<DeviceAllocation> DeviceMemory::Adopt(EpBuffer* buffer, uint64_t
     OwnedHandles::Buffers().Remove(plugin().descriptor, buffer);
     Fail(StatusCode::kOutOfMemory,
          "provider '{}': a buffer of {} bytes in {} is too much where the session's values have {} already; "
-         "session.max_device_bytes allows {}: let go of values, use smaller inputs, or set the option higher",
+         "session.max_device_bytes allows {}: release values, use smaller inputs, or set the option higher",
          plugin().name, size, Title(), account->used(), account->limit());
   }
   piece->is_owner_ = true;

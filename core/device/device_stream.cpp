@@ -19,7 +19,7 @@ bool Succeeds(LogLevel level, const std::string& device, Body&& body) noexcept {
       body();
       return true;
     } catch (const std::exception& error) {
-      Log(level, "device", "device '{}', waiting for what was submitted: {}", device, ReasonOf(error));
+      Log(level, "device", "device '{}': waiting for submitted work failed: {}", device, ReasonOf(error));
     }
   } catch (...) {
     // There is no memory for the log line.
@@ -88,7 +88,7 @@ void DeviceStream::Copy(std::span<const EpCopy> copies) {
     copies = not_empty;
   }
   if (copies.empty()) return;
-  unsignalled_ = true;  // also after a failure: work that the plugin has begun nevertheless must be waited for
+  unsignalled_ = true;  // set after a failure too: the plugin may have begun work, which must be waited for
   Checked("Copy", [&] { return device_.api().Copy(stream_, copies.data(), copies.size()); });
 }
 
@@ -119,7 +119,7 @@ void DeviceStream::Synchronize(uint64_t point) {
     Checked("Synchronize", [&] { return device_.api().Synchronize(stream_, point, UINT64_MAX); });
   } catch (const Error& error) {
     if (error.code() != StatusCode::kTimeout) throw;
-    Fail(StatusCode::kEpFail, "provider '{}': Synchronize on device '{}' gave up though no timeout was set: {}",
+    Fail(StatusCode::kEpFail, "provider '{}': Synchronize on device '{}' timed out although no timeout was set: {}",
          device_.plugin().name, device_.name(), error.message());
   }
   uint64_t before = reached_.load(std::memory_order_relaxed);

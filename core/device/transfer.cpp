@@ -10,8 +10,8 @@ namespace {
 
 // One end of a copy: host memory at `data`, or a buffer that only its plugin can reach.
 struct End {
-  DeviceAllocation* piece = nullptr;  // null: the memory was the host's from the start
-  char* data = nullptr;               // null: it has no host address
+  DeviceAllocation* piece = nullptr;  // null if the memory is not a plugin's
+  char* data = nullptr;               // null if there is no host address
 };
 
 End EndOf(const Value& value) {

@@ -98,7 +98,7 @@ class Value {
     return static_cast<const T*>(tensor_.data);
   }
   std::string string_at(uint64_t index) const;
-  const std::vector<ValuePtr>& elements() const;  // of a sequence; for a map {keys, values}
+  const std::vector<ValuePtr>& elements() const;  // elements of a sequence; {keys, values} of a map
 
   bool IsOnDevice() const { return tensor_.buffer != nullptr; }
   const std::shared_ptr<DeviceStorage>& storage() const;  // null in host memory

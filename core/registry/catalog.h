@@ -46,9 +46,9 @@ class Catalog {
   const std::vector<SearchedFolder>& folders() const;
   PolicyReport policy() const;
 
-  // Opens the library if needed. A plugin that turns out to be unusable leaves its name to the next that has it, with a
-  // warning in the log. Throws NOT_FOUND for an unknown name; the message has the nearest and the installed names.
-  // Throws EP_FAIL with the first plugin's message and hint when none can be used.
+  // Opens the library if needed. A plugin that turns out to be unusable yields its name to the next plugin with that
+  // name, with a warning in the log. Throws NOT_FOUND for an unknown name; the message has the nearest and the
+  // installed names. Throws EP_FAIL with the first plugin's message and hint when none can be used.
   const LoadedPlugin& Load(std::string_view name);
   // Same as Load, but a failure only changes the entry's state. Returns null when the plugin can't be used.
   const LoadedPlugin* TryLoad(std::string_view name, const StepObserver& observer = {});

@@ -17,7 +17,7 @@ struct ElfFile {
   bool has_symbols = false;         // has the symbol table that strip removes
   std::string architecture;         // such as "aarch64, 64 bits"
   std::vector<std::string> needed;  // names of the libraries it depends on
-  std::string first_bytes;          // of a file that is no ELF file, for messages
+  std::string first_bytes;          // first bytes of a file that is no ELF file, for messages
 };
 
 // Every offset and count is checked against the file. Throws NO_SUCHFILE, INVALID_ARGUMENT or FAIL as MappedFile does.

@@ -170,7 +170,8 @@ OptionDeclaration ReadOption(const EpOptionInfo* info, size_t place) {
   if (info->default_value == nullptr) {
     throw BadOption(
         OptionFault::kNoDefault,
-        fmt::format("option '{}' has no default; say in `default_value` what holds when nobody gives it", option.name));
+        fmt::format("option '{}' has no default; set `default_value` to the value that holds when it is not given",
+                    option.name));
   }
   option.default_value =
       ReadText(info->default_value, OptionFault::kDefault, fmt::format("the default of option '{}'", option.name));

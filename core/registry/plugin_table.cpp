@@ -120,7 +120,7 @@ const EpPluginDescriptor* Query(EpPluginQueryFunction query, const EpHostInfo& h
   if (descriptor != nullptr) return descriptor;
   if (IsOfAbi01(query, host, environment)) RefuseAbi(EP_MAKE_ABI_VERSION(0, 1), host);
   throw Refusal(PluginState::kInitFailed,
-                fmt::format("{} answered that the library has no plugin for {}, or that it can't live with ABI {}",
+                fmt::format("{} returned null: the library has no plugin for {}, or doesn't support ABI {}",
                             EP_PLUGIN_QUERY_SYMBOL,
                             environment.name[0] == '\0' ? "this program" : fmt::format("'{}'", environment.name),
                             AbiRangeName(host)),

@@ -215,7 +215,8 @@ PolicyLayers ReadPolicyLayers(const CatalogOptions& options) {
     if (file.exists && options.elevated) {
       if (const std::string reason = FileTrust().ReasonAgainst(file.path); !reason.empty()) {
         Fail(StatusCode::kInvalidArgument,
-             "policy file '{}': others could change it: {}; a process with raised privileges doesn't go by it",
+             "policy file '{}': others could change it: {}; a process with raised privileges needs a policy file of "
+             "root",
              file.path.string(), reason);
       }
     }

@@ -137,7 +137,7 @@ bool Exists(const fs::path& file, std::error_code* error) {
 bool ExistsForCertain(const fs::path& file) {
   std::error_code error;
   const bool exists = Exists(file, &error);
-  if (error) Fail(StatusCode::kFail, "policy file '{}' can't be looked at: {}", file.string(), error.message());
+  if (error) Fail(StatusCode::kFail, "policy file '{}' can't be found or read: {}", file.string(), error.message());
   if (!exists && fs::is_symlink(fs::symlink_status(file, error))) {
     Fail(StatusCode::kFail, "policy file '{}' is a link to '{}', which does not exist; correct or remove the link",
          file.string(), fs::read_symlink(file, error).string());

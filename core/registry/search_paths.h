@@ -27,7 +27,7 @@ struct PolicyFile {
 // A plugin to disable in this run.
 struct DisabledForRun {
   std::string name;
-  std::string origin;  // "EPIPHYTE_DISABLE", "application"
+  std::string origin;  // source of the rule: "EPIPHYTE_DISABLE" or "application"
 };
 
 Search FindManifests(const CatalogOptions& options);

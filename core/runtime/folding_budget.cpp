@@ -54,7 +54,7 @@ FoldingBudget::Computation::Computation(FoldingBudget& budget) : budget_(budget)
     try {
       budget.watcher_ = std::thread([&budget] { budget.Watch(); });
     } catch (const std::system_error& error) {
-      Fail(StatusCode::kFail, "no thread can be had that would stop a long computation: {}", error.what());
+      Fail(StatusCode::kFail, "the thread that ends long constant folding can't be started: {}", error.what());
     }
   }
   {

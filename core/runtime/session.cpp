@@ -256,7 +256,8 @@ void Session::Impl::CheckBindings(const RunBindings& bindings) const {
   for (size_t i = 0; i < outputs.size(); ++i) {
     const OutputBinding& binding = bindings.outputs[i];
     if (binding.value && (!binding.value->IsTensor() || binding.value->type() == DataType::kString)) {
-      Fail(StatusCode::kInvalidArgument, "output '{}' is bound to what is no tensor of numbers", outputs[i].name);
+      Fail(StatusCode::kInvalidArgument, "output '{}' is bound to a value that is no tensor of numbers; bind one",
+           outputs[i].name);
     }
     if (binding.value && binding.value->IsReadOnly()) {
       Fail(StatusCode::kInvalidArgument,

@@ -212,8 +212,9 @@ void SessionBuilder::MakeContextTarget() {
   if (!model_path_.empty()) target.source_files = {model_path_};
   target.RefuseSourceFile(target.model);
   if (compiling_group_ && compiling_group_->set && compiling_group_->set->IsBegunAnewBy(target)) {
-    Log(LogLevel::kWarning, "context", "share group '{}' begins anew with '{}', which it had when a session failed",
-        config_.share.group, target.model.filename().string());
+    Log(LogLevel::kWarning, "context",
+        "share group '{}' starts again: an earlier session failed after it had compiled '{}'", config_.share.group,
+        target.model.filename().string());
     compiling_group_->set.reset();
     compiling_group_->group = std::make_shared<ShareGroup>(config_.share.group);
   }
@@ -411,7 +412,7 @@ std::string SessionBuilder::WhyNobodyRuns(const NodePlacement& node) const {
   if (reasons.empty()) reasons = "none claimed it";
   for (const UnclaimedCall& call : unclaimed_calls_) {
     if (!node.name.starts_with(call.body_prefix)) continue;
-    add(fmt::format("it belongs to the body of {}, which nobody runs as a whole", call.label));
+    add(fmt::format("it belongs to the body of {}, which no provider claimed whole", call.label));
     for (const Decline& decline : call.declines) add(fmt::format("{}: {}", decline.provider, decline.reason));
   }
   return reasons;
@@ -480,9 +481,10 @@ void SessionBuilder::CompilePartitions() {
       Fail(StatusCode::kModelRequiresCompilation,
            "provider '{}' would have to compile {} partitions, and session.disable_model_compile is 1; {}",
            slot.plugin->name, mine.size(),
-           has_context_ ? "nobody else runs these plain nodes of the context model: let it compile, or add a provider "
-                          "that runs them as they are"
-                        : "load a context model instead");
+           has_context_
+               ? "no other provider of the session runs these plain nodes; set the option to 0, or add a provider "
+                 "that runs them without compiling"
+               : "load a context model instead");
     }
     Profiler::Span span(profiler_, "session", "compile");
     progress_.Enter(SessionPhase::kCompile, slot.plugin->name);
@@ -503,7 +505,7 @@ void SessionBuilder::CompilePartitions() {
 
 void SessionBuilder::OfferDeclined(int32_t provider, const std::vector<DeclinedPartition>& declined) {
   for (const DeclinedPartition& one : declined) {
-    Log(LogLevel::kInfo, "placement", "provider '{}' gives partition '{}' back: {}",
+    Log(LogLevel::kInfo, "placement", "provider '{}' declined partition '{}' while compiling: {}",
         providers_[static_cast<size_t>(provider)].plugin->name, one.node->name(), one.reason);
   }
   const size_t warnings_told = partitions_.placement.warnings.size();

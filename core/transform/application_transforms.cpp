@@ -36,7 +36,8 @@ void CheckSources(const Graph& graph) {
     for (const std::vector<ValueDef*>* inputs : {&node->inputs(), &node->implicit_inputs()}) {
       for (const ValueDef* value : *inputs) {
         if (value == nullptr || HasSource(*value)) continue;
-        Fail(StatusCode::kInvalidGraph, "{} reads '{}', which no node, input or constant is behind", NodeLabel(*node),
+        Fail(StatusCode::kInvalidGraph,
+             "{} reads '{}', which no node produces; add its producer, an input or a constant", NodeLabel(*node),
              value->name());
       }
     }
@@ -44,7 +45,7 @@ void CheckSources(const Graph& graph) {
   }
   for (const ValueDef* output : graph.outputs()) {
     if (HasSource(*output)) continue;
-    Fail(StatusCode::kInvalidGraph, "nothing makes '{}', an output of graph '{}'", output->name(), graph.name());
+    Fail(StatusCode::kInvalidGraph, "output '{}' of graph '{}' has no producer; add one", output->name(), graph.name());
   }
 }
 
@@ -58,7 +59,8 @@ struct Interface {
 void CheckInterface(const Graph& graph, const Interface& before) {
   const Interface now(graph);
   if (now.inputs == before.inputs && now.outputs == before.outputs) return;
-  Fail(StatusCode::kInvalidGraph, "the model's inputs are ({}) and its outputs ({}), they were ({}) and ({})",
+  Fail(StatusCode::kInvalidGraph,
+       "the model now has the inputs ({}) and outputs ({}), expected ({}) and ({}); keep them",
        fmt::join(now.inputs, ", "), fmt::join(now.outputs, ", "), fmt::join(before.inputs, ", "),
        fmt::join(before.outputs, ", "));
 }

@@ -66,7 +66,7 @@ class NodeHistory {
   void RemovedWithin(const Graph& body, RemovalReason reason, const std::string& into);
 
   std::vector<RemovedNode> removed_;
-  std::vector<const Node*> addresses_;  // of removed_; compared only, never dereferenced
+  std::vector<const Node*> addresses_;  // addresses of removed_, for comparison only; never dereferenced
   std::unordered_map<const Node*, std::string> absorbed_;
 };
 

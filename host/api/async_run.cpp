@@ -39,7 +39,7 @@ class AsyncRun {
     } catch (const std::exception& error) {
       Complain(core::ReasonOf(error));
     } catch (...) {
-      Complain("it was no std::exception");
+      Complain("it is no std::exception");
     }
     done_ = nullptr;  // the callback may hold the session's last handle
   }
@@ -65,7 +65,8 @@ class AsyncRun {
 
   static void Complain(std::string_view reason) noexcept {
     try {
-      core::Log(core::LogLevel::kError, "session", "a callback of RunAsync threw, and nobody can catch it: {}", reason);
+      core::Log(core::LogLevel::kError, "session", "a callback of RunAsync threw an exception ({}); catch it there",
+                reason);
     } catch (const std::exception&) {
       // There is no memory for the message.
     }
@@ -84,8 +85,7 @@ void Session::RunAsync(std::span<const NamedValue> inputs, const RunOptions& opt
                        std::function<void(RunResult)> done) const {
   const std::shared_ptr<Impl> impl = impl_;  // `done` may destroy this handle before RunAsync returns
   WithPublicErrors([&] {
-    if (!done)
-      throw Error(StatusCode::kInvalidArgument, "RunAsync has nobody to tell what comes of it; give it `done`");
+    if (!done) throw Error(StatusCode::kInvalidArgument, "RunAsync has no callback for its result; pass `done`");
     impl->session.RequireOwnProcess();
     auto run = std::make_shared<AsyncRun>(impl->session, impl->async_runs, inputs, options, std::move(done));
     impl->environment->async_runner().Post([run = std::move(run)] { run->Run(); });

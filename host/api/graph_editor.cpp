@@ -162,8 +162,7 @@ bool Redirect(GraphState& state, core::ValueDef& from, core::ValueDef& to) {
 void CheckUnused(const core::Node& node) {
   for (const core::ValueDef* output : node.outputs()) {
     if (output == nullptr || (output->consumers().empty() && !output->IsOutput())) continue;
-    Fail(Code::kInvalidArgument, "{} can't be removed: {}; give whoever uses it another value (ReplaceUses)",
-         core::NodeLabel(node),
+    Fail(Code::kInvalidArgument, "{} can't be removed: {}; replace its uses first (ReplaceUses)", core::NodeLabel(node),
          output->IsOutput()
              ? fmt::format("'{}' is an output of the graph", output->name())
              : fmt::format("{} reads '{}'", core::NodeLabel(*output->consumers().front()), output->name()));
@@ -336,7 +335,7 @@ void GraphEditor::Replace(const GraphNode& node, const std::vector<GraphValue>& 
       }
       if (replacements[i]->producer() == &old || !UsesBehind(*state_, *outputs[i], *replacements[i]).empty()) {
         Fail(Code::kInvalidArgument,
-             "{} can't be replaced by '{}', which is made from what it makes; to put nodes behind it, use ReplaceUses",
+             "{} can't be replaced by '{}', which depends on its outputs; to add nodes after it, use ReplaceUses",
              core::NodeLabel(old), replacements[i]->name());
       }
     }

@@ -110,8 +110,7 @@ void GraphState::Forget(core::ValueDef* value, core::ValueDef* successor) {
 void GraphState::TakeRoom() {
   if (++additions_ <= kMostAdditions + kMostAdditionsPerNode * nodes_before_) return;
   Fail(Code::kFail,
-       "it has added {} nodes and constants to a graph of {} nodes, which is where it was stopped; is there an end to "
-       "it?",
+       "it was stopped after it had added {} nodes and constants to a graph of {} nodes; make sure that it ends",
        additions_ - 1, nodes_before_);
 }
 

@@ -109,7 +109,7 @@ class NodeByNode final : public core::ApplicationTransform {
     if (walk.state.edits() == edits) return false;
     if (++walk.rewrites < walk.most_rewrites) return true;
     core::Fail(core::StatusCode::kFail,
-               "it was stopped after {} rewrites: what it makes matches again, so it would never end", walk.rewrites);
+               "it was stopped after {} rewrites; `matches` must be false for the nodes that it adds", walk.rewrites);
   }
 
   RewriteRule rule_;

@@ -85,7 +85,8 @@ class Child {
     sigemptyset(&broken_pipe);
     sigaddset(&broken_pipe, SIGPIPE);
     posix_spawnattr_setsigdefault(&attributes, &broken_pipe);
-    posix_spawnattr_setpgroup(&attributes, 0);  // of its own, so that it can be killed with all that it started
+    posix_spawnattr_setpgroup(&attributes,
+                              0);  // gives the child a process group, so that it can be killed with its own children
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
     std::vector<std::string> words = request.words;
     std::vector<char*> pointers;

@@ -22,7 +22,7 @@ struct SessionFlags {
   std::string cache;      // folder
   double time_limit = 0;  // seconds; 0: none
 
-  void AddProviders(CLI::App& command);  // and plugins
+  void AddProviders(CLI::App& command);  // adds the flags for providers and plugins
   void AddOptions(CLI::App& command);
   void AddThreads(CLI::App& command);
   void AddCache(CLI::App& command);

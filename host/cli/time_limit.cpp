@@ -35,7 +35,7 @@ TimeLimit::TimeLimit(double seconds) : seconds_(seconds) {
     over_.request_stop();
     if (!Sleep(ended, kPatience)) return;
     RemoveUnfinishedFiles();
-    const std::string text = "epiphyte: error: " + Message("waiting for code that doesn't hear it") + "\n";
+    const std::string text = "epiphyte: error: " + Message("waiting for code that can't be cancelled") + "\n";
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
     _exit(kTimedOut);
   });

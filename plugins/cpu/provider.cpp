@@ -75,9 +75,9 @@ class NodeCheck {
 };
 
 // Reports progress to the application during the warm-up. A kernel may take long even on zeros.
-class RehearsalReport {
+class WarmUpReport {
  public:
-  RehearsalReport(const kit::Task& task, std::string_view name) : task_(task), name_(name) {}
+  WarmUpReport(const kit::Task& task, std::string_view name) : task_(task), name_(name) {}
 
   // True after the application has cancelled. [any thread]
   bool IsCancelled() {
@@ -100,7 +100,7 @@ class RehearsalReport {
 };
 
 void WarmUpKernel(CompiledKernel& kernel, const kit::Task& task, std::string_view name) {
-  RehearsalReport report(task, name);
+  WarmUpReport report(task, name);
   kernel.WarmUp(task.host(), [&report] { return report.IsCancelled(); });
   task.ThrowIfCancelled();
 }

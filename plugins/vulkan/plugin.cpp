@@ -15,7 +15,7 @@ EpDeviceKind KindOf(DeviceType type) {
   return type == DeviceType::kOther || type == DeviceType::kSoftware ? EP_DEVICE_OTHER : EP_DEVICE_GPU;
 }
 
-// "Vulkan 1.3.230: storage16, int64; not used, for it is slow: subgroup 8; without coopmat": what doctor shows of the
+// "Vulkan 1.3.230: storage16, int64; not used because slow: subgroup 8; without coopmat": what doctor shows of the
 // capability table.
 std::string Describe(uint32_t version, const Capabilities& capabilities) {
   std::string has, slow, lacks;
@@ -28,7 +28,7 @@ std::string Describe(uint32_t version, const Capabilities& capabilities) {
     const MatrixShape& matrix = capabilities.coop_matrix;
     if (capability == Capability::kCoopMatrix) list += kit::TextOf(' ', matrix.m, 'x', matrix.n, 'x', matrix.k);
   }
-  return "Vulkan " + VersionText(version) + ": " + has + (slow.empty() ? "" : "; not used, for it is slow: " + slow) +
+  return "Vulkan " + VersionText(version) + ": " + has + (slow.empty() ? "" : "; not used because slow: " + slow) +
          (lacks.empty() ? "" : "; without " + lacks);
 }
 

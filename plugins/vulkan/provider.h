@@ -46,7 +46,7 @@ class Provider final : public kit::Provider {
   const bool context_enabled_;
   kit::ShareGroup<ShareWorkspace> share_;
   const DeviceMemories& memories_;
-  uint32_t index_ = 0;           // of the device
+  uint32_t index_ = 0;           // index of the device
   kit::DeviceRuns device_runs_;  // false: the host has no devices, or was asked for another one
   std::shared_ptr<Device> device_;
   std::shared_ptr<MemoryLimit> limit_;                    // null: none

@@ -1,5 +1,5 @@
-/* One library for any number of providers, as a bridge to somebody else's plugins is: who it is says the manifest, by
- * its name and the parameter `backend`. Without that parameter it has nothing to offer. */
+/* One library for any number of providers, like a bridge to plugins of another runtime. The manifest's name and its
+ * parameter `backend` choose the provider. Without that parameter the library has none. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

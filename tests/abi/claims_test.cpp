@@ -66,7 +66,7 @@ std::string TwoBranches() {
       "{ t = Relu(a) y = Relu(t) z = Relu(b) }");
 }
 
-TEST_F(ClaimTest, WithoutFurtherWordsWhatIsClaimedBecomesOnePartition) {
+TEST_F(ClaimTest, ClaimsWithoutGroupsBecomeOnePartition) {
   Use("kWellBehaved");
   EXPECT_EQ(Partitions(Make(ThreeRelus(),
                             [] {
@@ -94,7 +94,7 @@ TEST_F(ClaimTest, TheReportHasTheNamesAndTheMemoryOfClaims) {
   EXPECT_THAT(report, HasSubstr("\"memory_bytes\": 4096"));
 }
 
-TEST_F(ClaimTest, NodesThatNothingConnectsShareAPartitionOnlyIfTheProviderLikes) {
+TEST_F(ClaimTest, UnconnectedNodesShareAPartitionOnlyOnRequest) {
   SessionOptions options = Listed();
   options.Set("epiphyte.graph_optimization_level", "0");
   Use("kWellBehaved");
@@ -107,7 +107,7 @@ TEST_F(ClaimTest, NodesThatNothingConnectsShareAPartitionOnlyIfTheProviderLikes)
 
 std::string ReluSigmoidRelu() { return ChainModel({"Relu", "Sigmoid", "Relu"}); }
 
-TEST_F(ClaimTest, WhatIsGivenBackGoesToTheNextWhoMergesItWithItsOwn) {
+TEST_F(ClaimTest, DeclinedNodesGoToTheNextProviderWhichMergesThem) {
   Use("kDeclinesOthers");
   const Session session = Make(ReluSigmoidRelu());
   const std::vector<NodePlacement>& nodes = session.placement().nodes;
@@ -132,7 +132,7 @@ TEST_F(ClaimTest, TheReportSaysWhyItWasGivenBackInOneLine) {
 }
 
 // With ONNX 1.17 Relu is a function, and no provider runs its body either. The reported reason is still that of Relu.
-TEST_F(ClaimTest, WhereNobodyElseCanTheReasonIsTheSessionsFailure) {
+TEST_F(ClaimTest, WithoutAnotherProviderTheReasonBecomesTheSessionError) {
   Use("kDeclinesAll");
   SessionOptions options = Listed();
   options.Set("session.disable_cpu_ep_fallback", "1");

@@ -57,7 +57,7 @@ TEST(Devices, EachMustBeThereAndBeAskedForOnce) {
   }
 }
 
-TEST(Devices, OneThatIsElsewhereIsCompiledForAndRunsNothing) {
+TEST(Devices, AbsentDeviceCanBeCompiledForButNotRun) {
   const Installed installed(PluginFile("kDeviceElsewhere"));
   Environment environment(installed.Options());
   EXPECT_THAT(FailureOn(environment, "0"),
@@ -75,7 +75,7 @@ TEST(Devices, OneThatIsElsewhereIsCompiledForAndRunsNothing) {
               HasSubstr("for device 'the other device', which is not here"));
 }
 
-TEST(Devices, WithoutAWishTheFirstThatIsHereIsUsed) {
+TEST(Devices, WithoutAnOptionTheFirstPresentDeviceIsUsed) {
   for (const char* file : {"kDeviceElsewhere", "kLostDevice"}) {
     const Installed installed(PluginFile(file));
     Environment environment(installed.Options());

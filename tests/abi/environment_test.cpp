@@ -56,7 +56,7 @@ TEST_F(EnvironmentTest, ALibraryThatHasNothingForAManifestSaysSo) {
   EXPECT_EQ(catalog.TryLoad("nobody"), nullptr);
   const PluginEntry entry = catalog.entries().at(0);
   EXPECT_EQ(entry.state, PluginState::kInitFailed);
-  EXPECT_THAT(entry.message, HasSubstr("no plugin for 'nobody', or that it can't live with ABI 0.2"));
+  EXPECT_THAT(entry.message, HasSubstr("no plugin for 'nobody', or doesn't support ABI 0.2"));
   EXPECT_THAT(entry.hint, HasSubstr("`parameters`"));
 }
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Who may include whom.
-# - Rooms: plugins never include core, core never includes host or plugins, the command line never what is inside the
-#   library, and only core/onnx knows protobuf.
+# Checks which folders include which.
+# - Rooms: plugins never include core, core never includes host or plugins, the command line never includes internals of
+#   the library, and only core/onnx knows protobuf.
 # - Floors, inside the core, the kit and each plugin: a lower one never includes a higher one. The tables below list them,
 #   lowest first; a file that belongs to no floor is an error, so that a new folder gets its place here.
 # - Circles: no file includes another that leads back to it, where a header and the .cpp of its name are one file.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# That layers.sh sees what it is there for: small trees, each with one include too many.
+# Tests layers.sh on small trees, each with one include too many.
 set -eu
 layers=$1
 work=$(mktemp -d)

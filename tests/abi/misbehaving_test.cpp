@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
         LoadCase{"careless_old_plugin", PluginState::kAbiTooOld, "built for ABI 0.1; 0.2 is spoken here"}),
     [](const auto& info) { return std::string(info.param.file); });
 
-TEST(OldPlugin, IsToldToBeBuiltAnew) {
+TEST(OldPlugin, IsRefusedWithTheAdviceToRebuild) {
   for (const char* file : {"old_plugin", "careless_old_plugin"}) {
     const Installed installed(PluginFile(file));
     Environment environment(installed.Options());
@@ -202,7 +202,7 @@ INSTANTIATE_TEST_SUITE_P(
                                 "output 0 is tensor(float)[2,1], but the model says tensor(float)[2]"},
                     SessionCase{"kForeignValue", StatusCode::kInvalidArgument, "no value that this Execute made"},
                     SessionCase{"kReleasedValue", StatusCode::kInvalidArgument, "was released before"},
-                    SessionCase{"kForeignView", StatusCode::kInvalidArgument, "a view is of no input"},
+                    SessionCase{"kForeignView", StatusCode::kInvalidArgument, "a view belongs to no input"},
                     SessionCase{"kValueOfAnotherRun", StatusCode::kInvalidArgument, "no value that this Execute made"},
                     SessionCase{"kValueOnAnotherThread", StatusCode::kInvalidArgument, "on another thread"},
                     SessionCase{"kNullState", StatusCode::kEpFail, "gave no state"},
@@ -218,7 +218,8 @@ INSTANTIATE_TEST_SUITE_P(
                                 "declined partition 'g_misbehaving_1' and gave a kernel for it"},
                     SessionCase{"kDeclinesUnknown", StatusCode::kInvalidArgument,
                                 "partition 2 was declined, but this Compile has 2"},
-                    SessionCase{"kForeignTask", StatusCode::kInvalidArgument, "a task was used that has ended"},
+                    SessionCase{"kForeignTask", StatusCode::kInvalidArgument,
+                                "a task was used after its call had returned"},
                     SessionCase{"kThrowsInDescribeKernel", StatusCode::kEpFail, "thrown in DescribeKernel"},
                     SessionCase{"kForeignStatus", StatusCode::kEpFail, "not made by EpStatusApi::Create"},
                     SessionCase{"kReleasedStatus", StatusCode::kEpFail, "it was released before"}),
@@ -358,7 +359,7 @@ TEST(StaleTask, IsRefused) {
   EXPECT_THAT(FailureOf([&] {
                 RunModel(environment, ChainModel({"Relu"}), {"misbehaving"}, {-1, 2});
               }),
-              HasSubstr("a task was used that has ended"));
+              HasSubstr("a task was used after its call had returned"));
 }
 
 TEST(KernelOfTwoSessions, IsRefusedAsLongAsTheFirstHasIt) {

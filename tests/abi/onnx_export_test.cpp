@@ -6,7 +6,7 @@
 #include "core/onnx/model_reader.h"
 #include "epiphyte/ep_onnx.h"
 #include "epiphyte/kit/abi/onnx.hpp"
-#include "tests/abi/witness_plugin.h"
+#include "tests/abi/callback_plugin.h"
 #include "tests/framework/onnx_text.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
@@ -36,21 +36,21 @@ const EpOnnxApi& OnnxApi() {
 
 class OnnxExport : public testing::Test {
  protected:
-  OnnxExport() : witness_(Witness::Reset()), environment_(BuildTreeEnvironment()) {
-    witness_.claims = {"MatMul", "Mul"};
-    environment_->catalog().Register(Witness::Query, 1000);
+  OnnxExport() : plugin_(CallbackPlugin::Reset()), environment_(BuildTreeEnvironment()) {
+    plugin_.claims = {"MatMul", "Mul"};
+    environment_->catalog().Register(CallbackPlugin::Query, 1000);
   }
-  // Calls `look` with the partition's graph while the witness compiles it.
+  // Calls `look` with the partition's graph while the callback_plugin compiles it.
   void Compile(const std::function<void(const EpGraph*)>& look, std::string_view text = kModel) {
     int looks = 0;
-    witness_.on_compile = [&](EpTask*, const EpPartitionInfo& partition) -> EpStatus* {
+    plugin_.on_compile = [&](EpTask*, const EpPartitionInfo& partition) -> EpStatus* {
       return kit::Guard(*core::HostInfo(), [&] {
         ++looks;
         look(partition.graph);
       });
     };
     const std::string bytes = OnnxFromText(text);
-    core::SessionOptions options = OptionsFor({"witness", "cpu"});
+    core::SessionOptions options = OptionsFor({"callback_plugin", "cpu"});
     Session session(*environment_, bytes.data(), bytes.size(), options);
     EXPECT_EQ(looks, 1);
   }
@@ -68,7 +68,7 @@ class OnnxExport : public testing::Test {
     return FloatsOf(*session.Run(std::vector<ValuePtr>{Floats(std::move(dims), std::move(x))})[0]);
   }
 
-  Witness& witness_;
+  CallbackPlugin& plugin_;
   std::unique_ptr<core::Environment> environment_;
   TempDir dir_;
 };
@@ -104,7 +104,7 @@ TEST_F(OnnxExport, WeightsGoIntoAFileOfTheirOwn) {
   EXPECT_THAT(FailureOf([&] { RunOnCpu(file, {1, 3}, {1, 2, -1}); }), HasSubstr("weights.bin"));
 }
 
-TEST_F(OnnxExport, WeightsThatNobodyAskedForAreNotWritten) {
+TEST_F(OnnxExport, WeightsThatWereNotRequestedAreNotWritten) {
   std::string bytes;
   Compile([&](const EpGraph* graph) {
     EpOnnxOptions options = {};
@@ -132,7 +132,7 @@ TEST_F(OnnxExport, TheSameGraphGivesTheSameBytes) {
 }
 
 TEST_F(OnnxExport, BodiesOfControlFlowAreInside) {
-  witness_.claims = {"If"};
+  plugin_.claims = {"If"};
   kit::OnnxModel model;
   Compile(
       [&](const EpGraph* graph) {

@@ -11,7 +11,7 @@
 
 #include "core/abi/host_tables.h"
 #include "epiphyte/kit/abi/profile.hpp"
-#include "tests/abi/witness_plugin.h"
+#include "tests/abi/callback_plugin.h"
 #include "tests/framework/onnx_text.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
@@ -136,7 +136,7 @@ TEST(ProfileSpans, AProfileThatIsNoneIsRefused) {
   const int64_t now = ProfileApi().Now();
   int foreign = 0;
   for (EpProfile* none : {gone, static_cast<EpProfile*>(nullptr), reinterpret_cast<EpProfile*>(&foreign)}) {
-    EXPECT_THAT(Add(none, SpanOf("late", now, now)), HasSubstr("its provider is gone"));
+    EXPECT_THAT(Add(none, SpanOf("late", now, now)), HasSubstr("its provider was destroyed"));
   }
   EXPECT_THAT(recorder.spans, IsEmpty());
 }
@@ -152,9 +152,9 @@ TEST(DeviceClock, CountsFromTheMomentWhenBothClocksWereRead) {
 
 class ProfiledSession : public testing::Test {
  protected:
-  ProfiledSession() : witness_(Witness::Reset()), environment_(BuildTreeEnvironment()) {
-    witness_.claims = {"Neg"};
-    environment_->catalog().Register(Witness::Query, 1000);
+  ProfiledSession() : plugin_(CallbackPlugin::Reset()), environment_(BuildTreeEnvironment()) {
+    plugin_.claims = {"Neg"};
+    environment_->catalog().Register(CallbackPlugin::Query, 1000);
   }
   // y = -x, and `more`.
   static EpStatus* Negate(EpRun* run, const std::function<void()>& more) {
@@ -176,19 +176,19 @@ class ProfiledSession : public testing::Test {
     return Session(*environment_, bytes.data(), bytes.size(), options);
   }
 
-  Witness& witness_;
+  CallbackPlugin& plugin_;
   std::unique_ptr<core::Environment> environment_;
   TempDir dir_;
 };
 
 TEST_F(ProfiledSession, HasThePluginsSpansInRowsOfTheirOwn) {
-  witness_.on_compile = [](EpTask* task, const EpPartitionInfo&) -> EpStatus* {
+  plugin_.on_compile = [](EpTask* task, const EpPartitionInfo&) -> EpStatus* {
     return kit::Guard(*core::HostInfo(), [&] {
       const kit::Profile profile(*core::HostInfo(), task);
       const kit::Profile::Span span(profile, "assemble");
     });
   };
-  witness_.on_execute = [](EpRun* run) {
+  plugin_.on_execute = [](EpRun* run) {
     return Negate(run, [&] {
       const kit::Profile profile(*core::HostInfo(), run);
       EXPECT_TRUE(profile);
@@ -197,7 +197,7 @@ TEST_F(ProfiledSession, HasThePluginsSpansInRowsOfTheirOwn) {
       profile.Add("copy", now, now, "queue 1");
     });
   };
-  core::SessionOptions options = OptionsFor({"witness"});
+  core::SessionOptions options = OptionsFor({"callback_plugin"});
   options.profile_path = dir_ / "trace.json";
   Session session = Open(options);
   session.Run(std::vector<ValuePtr>{Floats({2}, {1, 2})});
@@ -207,26 +207,27 @@ TEST_F(ProfiledSession, HasThePluginsSpansInRowsOfTheirOwn) {
   for (const auto& event : trace["traceEvents"]) {
     if (event["ph"] == "M") rows[event["args"]["name"]] = event["tid"];
   }
-  EXPECT_THAT(rows, testing::UnorderedElementsAre(testing::Key("witness"), testing::Key("witness: queue 0"),
-                                                  testing::Key("witness: queue 1")));
+  EXPECT_THAT(rows,
+              testing::UnorderedElementsAre(testing::Key("callback_plugin"), testing::Key("callback_plugin: queue 0"),
+                                            testing::Key("callback_plugin: queue 1")));
   std::map<std::string, uint64_t> spans;
   for (const auto& event : trace["traceEvents"]) {
-    if (event["ph"] == "X" && event["cat"] == "witness") spans[event["name"]] = event["tid"];
+    if (event["ph"] == "X" && event["cat"] == "callback_plugin") spans[event["name"]] = event["tid"];
   }
-  EXPECT_THAT(spans, testing::UnorderedElementsAre(testing::Pair("assemble", rows["witness"]),
-                                                   testing::Pair("negate", rows["witness: queue 0"]),
-                                                   testing::Pair("copy", rows["witness: queue 1"])));
+  EXPECT_THAT(spans, testing::UnorderedElementsAre(testing::Pair("assemble", rows["callback_plugin"]),
+                                                   testing::Pair("negate", rows["callback_plugin: queue 0"]),
+                                                   testing::Pair("copy", rows["callback_plugin: queue 1"])));
 }
 
 TEST_F(ProfiledSession, WithoutProfilingThereIsNoTrace) {
   EpProfile* of_task = reinterpret_cast<EpProfile*>(1);
   EpProfile* of_run = reinterpret_cast<EpProfile*>(1);
-  witness_.on_compile = [&](EpTask* task, const EpPartitionInfo&) -> EpStatus* {
+  plugin_.on_compile = [&](EpTask* task, const EpPartitionInfo&) -> EpStatus* {
     of_task = ProfileApi().OfTask(task);
     return nullptr;
   };
-  witness_.on_execute = [&](EpRun* run) { return Negate(run, [&] { of_run = ProfileApi().OfRun(run); }); };
-  Session session = Open(OptionsFor({"witness"}));
+  plugin_.on_execute = [&](EpRun* run) { return Negate(run, [&] { of_run = ProfileApi().OfRun(run); }); };
+  Session session = Open(OptionsFor({"callback_plugin"}));
   session.Run(std::vector<ValuePtr>{Floats({2}, {1, 2})});
   EXPECT_EQ(of_task, nullptr);
   EXPECT_EQ(of_run, nullptr);
@@ -237,10 +238,10 @@ TEST_F(ProfiledSession, WithoutProfilingThereIsNoTrace) {
 TEST_F(ProfiledSession, SpansMayComeAfterTheirRunAndUntilTheProviderIsGone) {
   EpProfile* kept = nullptr;
   std::string while_destroying;
-  witness_.on_execute = [&](EpRun* run) { return Negate(run, [&] { kept = ProfileApi().OfRun(run); }); };
-  witness_.on_destroy = [&] { while_destroying = Add(kept, SpanOfNow("last")); };
+  plugin_.on_execute = [&](EpRun* run) { return Negate(run, [&] { kept = ProfileApi().OfRun(run); }); };
+  plugin_.on_destroy = [&] { while_destroying = Add(kept, SpanOfNow("last")); };
   {
-    core::SessionOptions options = OptionsFor({"witness"});
+    core::SessionOptions options = OptionsFor({"callback_plugin"});
     options.profile_path = dir_ / "trace.json";
     Session session = Open(options);
     session.Run(std::vector<ValuePtr>{Floats({2}, {1, 2})});
@@ -249,7 +250,7 @@ TEST_F(ProfiledSession, SpansMayComeAfterTheirRunAndUntilTheProviderIsGone) {
     EXPECT_THAT(session.ProfileJson(), HasSubstr("late"));
   }
   EXPECT_EQ(while_destroying, "OK");
-  EXPECT_THAT(Add(kept, SpanOfNow("too late")), HasSubstr("gone"));
+  EXPECT_THAT(Add(kept, SpanOfNow("too late")), HasSubstr("was destroyed"));
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ class ProgressFromThreads : public testing::Test {
 
 bool IsTheProviders(const SessionProgress& at) { return at.text == "one of four"; }
 
-TEST_F(ProgressFromThreads, OneReportIsHeardAtATimeAndNoneIsLost) {
+TEST_F(ProgressFromThreads, ReportsComeOneAtATimeAndNoneIsLost) {
   std::atomic<int> inside = 0;
   std::atomic<int> most = 0;
   int heard = 0;  // not atomic: only one thread is in here at a time
@@ -57,7 +57,7 @@ TEST_F(ProgressFromThreads, OneReportIsHeardAtATimeAndNoneIsLost) {
   EXPECT_EQ(heard, 400);
 }
 
-TEST_F(ProgressFromThreads, NothingIsHeardAfterCancelling) {
+TEST_F(ProgressFromThreads, NoReportComesAfterCancelling) {
   std::atomic<int> heard = 0;
   EXPECT_THAT(Make([&](const SessionProgress& at) {
                 if (!IsTheProviders(at)) return false;
@@ -82,7 +82,7 @@ TEST_F(ProgressFromThreads, AReportMayMakeAnotherSession) {
   EXPECT_EQ(inner, "OK");
 }
 
-TEST_F(ProgressFromThreads, AnErrorOfTheApplicationLeavesTheWayFree) {
+TEST_F(ProgressFromThreads, ErrorOfTheCallbackDoesNotBlockLaterReports) {
   int heard = 0;
   EXPECT_EQ(Make([&](const SessionProgress& at) -> bool {
               if (IsTheProviders(at) && ++heard % 2 == 0) throw std::runtime_error("the window is gone");

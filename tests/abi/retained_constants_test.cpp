@@ -12,7 +12,7 @@
 #include "core/abi/host_tables.h"
 #include "core/onnx/write/model_writer.h"
 #include "epiphyte/kit/abi/constant.hpp"
-#include "tests/abi/witness_plugin.h"
+#include "tests/abi/callback_plugin.h"
 #include "tests/framework/mappings.h"
 #include "tests/framework/resident_memory.h"
 #include "tests/framework/temp_dir.h"
@@ -46,10 +46,10 @@ std::string TextOf(EpStatus* status) {
 
 class RetainedConstantsTest : public testing::Test {
  protected:
-  RetainedConstantsTest() : witness_(Witness::Reset()), environment_(BuildTreeEnvironment()) {
-    witness_.claims = {"Add"};
-    witness_.on_execute = [this](EpRun* run) { return AddKept(run); };
-    environment_->catalog().Register(Witness::Query, 1000);
+  RetainedConstantsTest() : plugin_(CallbackPlugin::Reset()), environment_(BuildTreeEnvironment()) {
+    plugin_.claims = {"Add"};
+    plugin_.on_execute = [this](EpRun* run) { return AddKept(run); };
+    environment_->catalog().Register(CallbackPlugin::Query, 1000);
   }
   ~RetainedConstantsTest() override {
     EXPECT_EQ(RetainedConstants::All().size(), 0u);
@@ -137,7 +137,7 @@ class RetainedConstantsTest : public testing::Test {
     return kit::GraphView(*core::HostInfo(), partition.graph).node(0).input(1);
   }
   void RetainInCompile() {
-    witness_.on_compile = [this](EpTask* task, const EpPartitionInfo& partition) {
+    plugin_.on_compile = [this](EpTask* task, const EpPartitionInfo& partition) {
       return kit::Guard(*core::HostInfo(),
                         [&] { kept_ = kit::RetainedConstant(*core::HostInfo(), task, ConstantOf(partition)); });
     };
@@ -156,19 +156,19 @@ class RetainedConstantsTest : public testing::Test {
     });
   }
 
-  Witness& witness_;
+  CallbackPlugin& plugin_;
   std::unique_ptr<core::Environment> environment_;
   TempDir dir_;
   std::filesystem::path weights_;
   kit::RetainedConstant kept_;
 };
 
-TEST_F(RetainedConstantsTest, StayWhereTheyAreUntilThePluginLetsGo) {
+TEST_F(RetainedConstantsTest, StayMappedUntilThePluginReleasesThem) {
   const auto model = WriteModelFor("Add", 8);
   RetainInCompile();
-  witness_.on_destroy = [this] { kept_ = {}; };
+  plugin_.on_destroy = [this] { kept_ = {}; };
   {
-    Session session(*environment_, model, OptionsFor({"witness"}));
+    Session session(*environment_, model, OptionsFor({"callback_plugin"}));
     EXPECT_EQ(Mappings(), 1u);
     EXPECT_EQ(RetainedConstants::All().size(), 1u);
     const auto outputs = session.Run(std::vector<ValuePtr>{Floats({1, 16}, std::vector<float>(16, 1))});
@@ -178,23 +178,23 @@ TEST_F(RetainedConstantsTest, StayWhereTheyAreUntilThePluginLetsGo) {
   }
 }
 
-TEST_F(RetainedConstantsTest, WhatNobodyRetainsIsGoneOnceTheSessionIsMade) {
+TEST_F(RetainedConstantsTest, UnretainedConstantsAreUnmappedWhenTheSessionIsReady) {
   for (const int64_t rows :
        {int64_t{8}, int64_t{1} << 19}) {  // 512 bytes, and 32 MiB: pages of the large one are released early
     const auto model = WriteModelFor("Add", rows);
-    Session session(*environment_, model, OptionsFor({"witness"}));
+    Session session(*environment_, model, OptionsFor({"callback_plugin"}));
     EXPECT_EQ(Mappings(), 0u) << rows;
   }
 }
 
-TEST_F(RetainedConstantsTest, WhatAProviderForgetsIsReleasedWithIt) {
+TEST_F(RetainedConstantsTest, ConstantsStillRetainedAreReleasedWithTheProvider) {
   const auto model = WriteModelFor("Add", 8);
-  witness_.on_compile = [](EpTask* task, const EpPartitionInfo& partition) {
+  plugin_.on_compile = [](EpTask* task, const EpPartitionInfo& partition) {
     EpConstant* forgotten = nullptr;
     return TaskApi().RetainConstant(task, ConstantOf(partition).handle(), &forgotten);
   };
   {
-    Session session(*environment_, model, OptionsFor({"witness"}));
+    Session session(*environment_, model, OptionsFor({"callback_plugin"}));
     EXPECT_EQ(Mappings(), 1u);
   }
   EXPECT_EQ(Mappings(), 0u);
@@ -202,12 +202,13 @@ TEST_F(RetainedConstantsTest, WhatAProviderForgetsIsReleasedWithIt) {
 
 TEST_F(RetainedConstantsTest, AreReleasedAlsoWhenTheSessionFails) {
   const auto model = WriteModelFor("Add", 8);
-  witness_.on_compile = [](EpTask* task, const EpPartitionInfo& partition) {
+  plugin_.on_compile = [](EpTask* task, const EpPartitionInfo& partition) {
     EpConstant* forgotten = nullptr;
     if (EpStatus* status = TaskApi().RetainConstant(task, ConstantOf(partition).handle(), &forgotten)) return status;
     return core::HostInfo()->status->Create(EP_STATUS_EP_FAIL, "no");
   };
-  EXPECT_THAT(FailureOf([&] { Session session(*environment_, model, OptionsFor({"witness"})); }), HasSubstr("EP_FAIL"));
+  EXPECT_THAT(FailureOf([&] { Session session(*environment_, model, OptionsFor({"callback_plugin"})); }),
+              HasSubstr("EP_FAIL"));
   EXPECT_EQ(Mappings(), 0u);
 }
 
@@ -215,12 +216,12 @@ TEST_F(RetainedConstantsTest, EachRetainHasItsOwnRelease) {
   const auto model = WriteModelFor("Add", 8);
   EpConstant* first = nullptr;
   EpConstant* second = nullptr;
-  witness_.on_compile = [&](EpTask* task, const EpPartitionInfo& partition) {
+  plugin_.on_compile = [&](EpTask* task, const EpPartitionInfo& partition) {
     const EpValueDef* value = ConstantOf(partition).handle();
     EpStatus* status = TaskApi().RetainConstant(task, value, &first);
     return status != nullptr ? status : TaskApi().RetainConstant(task, value, &second);
   };
-  Session session(*environment_, model, OptionsFor({"witness"}));
+  Session session(*environment_, model, OptionsFor({"callback_plugin"}));
   EXPECT_NE(first, second);
   TaskApi().ReleaseConstant(first);
   TaskApi().ReleaseConstant(first);  // reported, and nothing else
@@ -238,7 +239,7 @@ TEST_F(RetainedConstantsTest, OnlyConstantsOfTheTaskCanBeRetained) {
   EpTask* ended = nullptr;
   const EpValueDef* constant = nullptr;
   std::vector<std::string> answers;
-  witness_.on_compile = [&](EpTask* task, const EpPartitionInfo& partition) -> EpStatus* {
+  plugin_.on_compile = [&](EpTask* task, const EpPartitionInfo& partition) -> EpStatus* {
     ended = task;
     constant = ConstantOf(partition).handle();
     const kit::NodeView node = kit::GraphView(*core::HostInfo(), partition.graph).node(0);
@@ -253,7 +254,7 @@ TEST_F(RetainedConstantsTest, OnlyConstantsOfTheTaskCanBeRetained) {
     EXPECT_EQ(none, nullptr);
     return nullptr;
   };
-  Session session(*environment_, model, OptionsFor({"witness"}));
+  Session session(*environment_, model, OptionsFor({"callback_plugin"}));
   EpConstant* none = nullptr;
   answers.push_back(TextOf(TaskApi().RetainConstant(ended, constant, &none)));
   ASSERT_EQ(answers.size(), 7u);
@@ -263,9 +264,9 @@ TEST_F(RetainedConstantsTest, OnlyConstantsOfTheTaskCanBeRetained) {
 
 TEST_F(RetainedConstantsTest, WhatIsDroppedIsFreedAtOnceAndWhatIsRetainedStays) {
   const auto model = WriteModelOfOddWeights("MatMul", 2);
-  witness_.claims = {"MatMul"};
+  plugin_.claims = {"MatMul"};
   std::vector<int64_t> freed;
-  witness_.on_compile = [&](EpTask* task, const EpPartitionInfo& partition) -> EpStatus* {
+  plugin_.on_compile = [&](EpTask* task, const EpPartitionInfo& partition) -> EpStatus* {
     const kit::GraphView graph(*core::HostInfo(), partition.graph);
     for (size_t i = 0; i < graph.node_count(); ++i) {
       const kit::ValueView value = graph.node(i).input(1);
@@ -280,7 +281,7 @@ TEST_F(RetainedConstantsTest, WhatIsDroppedIsFreedAtOnceAndWhatIsRetainedStays) 
     }
     return nullptr;
   };
-  const Session session(*environment_, model, OptionsFor({"witness"}));
+  const Session session(*environment_, model, OptionsFor({"callback_plugin"}));
   ASSERT_EQ(freed.size(), 2u);
   if (kFreedMemoryGoes) {
     EXPECT_GT(std::max(freed[0], freed[1]), kOddBytes / 2);
@@ -318,7 +319,7 @@ TEST_F(RetainedConstantsTest, OnlyConstantsOfTheTaskCanBeDropped) {
   EpTask* ended = nullptr;
   const EpValueDef* constant = nullptr;
   std::vector<std::string> answers;
-  witness_.on_compile = [&](EpTask* task, const EpPartitionInfo& partition) -> EpStatus* {
+  plugin_.on_compile = [&](EpTask* task, const EpPartitionInfo& partition) -> EpStatus* {
     ended = task;
     constant = ConstantOf(partition).handle();
     const kit::NodeView node = kit::GraphView(*core::HostInfo(), partition.graph).node(0);
@@ -328,7 +329,7 @@ TEST_F(RetainedConstantsTest, OnlyConstantsOfTheTaskCanBeDropped) {
                TextOf(TaskApi().DropConstant(task, nullptr)), TextOf(TaskApi().DropConstant(nullptr, constant))};
     return nullptr;
   };
-  Session session(*environment_, model, OptionsFor({"witness"}));
+  Session session(*environment_, model, OptionsFor({"callback_plugin"}));
   answers.push_back(TextOf(TaskApi().DropConstant(ended, constant)));
   for (const std::string& answer : answers) EXPECT_THAT(answer, testing::StartsWith("2: "));
   EXPECT_THAT(answers[0], HasSubstr("no constant"));

@@ -56,13 +56,13 @@ TEST_F(RunLimitsTest, TheLargestNumbersDoNotOverflow) {
   EXPECT_EQ(Take(&unlimited, UINT64_MAX), "");
 }
 
-TEST_F(RunLimitsTest, TheRunTellsWhenItIsCancelled) {
+TEST_F(RunLimitsTest, RunReportsThatItIsCancelled) {
   EXPECT_EQ(HostInfo()->run->IsCancelled(&run_), 0u);
   stop_.request_stop();
   EXPECT_NE(HostInfo()->run->IsCancelled(&run_), 0u);
 }
 
-TEST_F(RunLimitsTest, AListenerIsToldWhenTheRunIsCancelled) {
+TEST_F(RunLimitsTest, ListenerIsCalledWhenTheRunIsCancelled) {
   int told = 0;
   const auto count = [](void* user) { ++*static_cast<int*>(user); };
   const EpRunApi& run = *HostInfo()->run;

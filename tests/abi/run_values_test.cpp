@@ -88,8 +88,8 @@ TEST(RunValues, FindsTheValuesOfInputsAndTheirElements) {
   const ValuePtr foreign = AValue();
   const EpValueView copy = *tensor->abi();
   for (int i = 0; i < 20; ++i) {
-    EXPECT_THAT(FailureOf([&] { run.Viewed(foreign->abi()); }), HasSubstr("a view is of no input"));
-    EXPECT_THAT(FailureOf([&] { run.Viewed(&copy); }), HasSubstr("a view is of no input"));
+    EXPECT_THAT(FailureOf([&] { run.Viewed(foreign->abi()); }), HasSubstr("a view belongs to no input"));
+    EXPECT_THAT(FailureOf([&] { run.Viewed(&copy); }), HasSubstr("a view belongs to no input"));
   }
 }
 

@@ -36,7 +36,7 @@ class TaskTest : public testing::Test {
   Task task_{report_, 2};
 };
 
-TEST_F(TaskTest, CancellingIsHeardInEveryWay) {
+TEST_F(TaskTest, CancellingIsReportedInEveryWay) {
   int told = 0;
   EXPECT_EQ(MessageOf(Api().SetCancelListener(task_.handle(), Count, &told)), "");
   EXPECT_EQ(Api().ReportProgress(task_.handle(), 1, 2, nullptr), 0u);
@@ -50,7 +50,7 @@ TEST_F(TaskTest, CancellingIsHeardInEveryWay) {
   EXPECT_EQ(reports_, 2) << "who has cancelled hears no more";
 }
 
-TEST_F(TaskTest, AListenerThatComesLateIsToldAtOnce) {
+TEST_F(TaskTest, ListenerAddedAfterCancellationIsCalledImmediately) {
   cancel_ = true;
   Api().ReportProgress(task_.handle(), 0, 0, nullptr);
   int told = 0;
@@ -58,7 +58,7 @@ TEST_F(TaskTest, AListenerThatComesLateIsToldAtOnce) {
   EXPECT_EQ(told, 1);
 }
 
-TEST_F(TaskTest, AListenerThatWasTakenAwayIsNotTold) {
+TEST_F(TaskTest, RemovedListenerIsNotCalled) {
   int told = 0;
   Api().SetCancelListener(task_.handle(), Count, &told);
   Api().SetCancelListener(task_.handle(), nullptr, nullptr);
@@ -67,7 +67,7 @@ TEST_F(TaskTest, AListenerThatWasTakenAwayIsNotTold) {
   EXPECT_EQ(told, 0);
 }
 
-TEST_F(TaskTest, AListenerMayTakeItselfAway) {
+TEST_F(TaskTest, ListenerMayRemoveItself) {
   struct Both {
     EpTask* task;
     int told = 0;
@@ -97,20 +97,20 @@ TEST_F(TaskTest, EveryThreadMayUseIt) {
   EXPECT_EQ(*task_.declined(1), "too large");
 }
 
-TEST_F(TaskTest, AfterItsEndNothingIsHeard) {
+TEST_F(TaskTest, NothingIsReportedAfterItsEnd) {
   EpTask* const handle = task_.handle();
   task_.End();
   EXPECT_EQ(Api().ReportProgress(handle, 1, 1, nullptr), 0u);
   EXPECT_EQ(reports_, 0);
   EXPECT_EQ(Api().IsCancelled(handle), 0u);
-  EXPECT_THAT(MessageOf(Api().SetCancelListener(handle, Count, nullptr)), HasSubstr("has ended"));
-  EXPECT_THAT(MessageOf(Api().DeclinePartition(handle, 0, "late")), HasSubstr("has ended"));
+  EXPECT_THAT(MessageOf(Api().SetCancelListener(handle, Count, nullptr)), HasSubstr("after its call had returned"));
+  EXPECT_THAT(MessageOf(Api().DeclinePartition(handle, 0, "late")), HasSubstr("after its call had returned"));
 }
 
 TEST_F(TaskTest, NumbersThatAreNoTasksAreRefused) {
   for (const uintptr_t number : {uintptr_t{0}, uintptr_t{8}, UINTPTR_MAX}) {
     auto* const handle = reinterpret_cast<EpTask*>(number);
-    EXPECT_THAT(MessageOf(Api().DeclinePartition(handle, 0, "whose?")), HasSubstr("that is none"));
+    EXPECT_THAT(MessageOf(Api().DeclinePartition(handle, 0, "whose?")), HasSubstr("the pointer is no task"));
     EXPECT_EQ(Api().ReportProgress(handle, 1, 1, nullptr), 0u);
   }
 }

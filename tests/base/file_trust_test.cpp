@@ -30,26 +30,26 @@ class FileTrustTest : public testing::Test {
   fs::path file_;
 };
 
-TEST_F(FileTrustTest, WhatIsTheUsersAloneIsTrusted) {
+TEST_F(FileTrustTest, FileThatOnlyTheUserCanWriteIsTrusted) {
   EXPECT_EQ(Reason(), "");
   EXPECT_EQ(FileTrust().ReasonAgainst(Folder()), "");
   EXPECT_EQ(FileTrust().ReasonAgainst(Folder().string() + "/"), "");
   EXPECT_EQ(FileTrust::ReasonAgainstOne(file_), "");
 }
 
-TEST_F(FileTrustTest, WhatIsRootsIsTrusted) {
+TEST_F(FileTrustTest, FileOfRootIsTrusted) {
   EXPECT_EQ(FileTrust().ReasonAgainst("/"), "");
   EXPECT_EQ(FileTrust().ReasonAgainst("/etc/passwd"), "");
 }
 
-TEST_F(FileTrustTest, WhatOthersCanWriteIsNot) {
+TEST_F(FileTrustTest, FileThatOthersCanWriteIsNotTrusted) {
   for (const auto& [mode, who] : {std::pair(0664, "its group"), {0666, "others"}, {0646, "others"}}) {
     fs::permissions(file_, static_cast<fs::perms>(mode));
     EXPECT_THAT(Reason(), AllOf(HasSubstr(file_.string()), HasSubstr(who), HasSubstr("chmod go-w"))) << mode;
   }
 }
 
-TEST_F(FileTrustTest, NorWhatIsBelowAFolderThatOthersCanWrite) {
+TEST_F(FileTrustTest, FileBelowAFolderThatOthersCanWriteIsNotTrusted) {
   for (const fs::path& above : {Folder(), dir_.path()}) {
     fs::permissions(above, fs::perms{0777});
     EXPECT_THAT(Reason(), AllOf(HasSubstr("folder '" + above.string() + "'"), HasSubstr("0777")));
@@ -81,7 +81,7 @@ TEST_F(FileTrustTest, LinksAreFollowedFirst) {
 }
 
 // Only root can give files to another user. Every user can check files that belong only to that user.
-TEST_F(FileTrustTest, WhatAnotherUserHasIsNotTrusted) {
+TEST_F(FileTrustTest, FileOfAnotherUserIsNotTrusted) {
   if (geteuid() == 0) {
     ASSERT_EQ(chown(Folder().c_str(), kNobody, static_cast<gid_t>(-1)), 0);
     EXPECT_THAT(Reason(), HasSubstr("belongs to user 65534; it must belong to user 0"));

@@ -77,7 +77,7 @@ TEST(FolderLock, GoesWithAKilledProcess) {
   close(ready[1]);
 }
 
-TEST(FolderLock, AMissingFolderIsSomebodyElsesTrouble) {
+TEST(FolderLock, MissingFolderIsIgnored) {
   TempDir dir;
   const FolderLock lock(dir / "missing", FolderLock::kExclusive);
 }

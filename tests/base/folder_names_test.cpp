@@ -39,7 +39,7 @@ TEST(FolderNames, AnEmptyFolderHasNone) {
   EXPECT_THAT(found.names, IsEmpty());
 }
 
-TEST(FolderNames, TheReasonIsToldWhenTheyCantBeRead) {
+TEST(FolderNames, UnreadableFolderIsReportedWithTheReason) {
   TempDir dir;
   dir.Write("file", "");
   EXPECT_EQ(NamesIn(dir / "missing").error, ENOENT);

@@ -31,7 +31,7 @@ int InChild(const std::function<int()>& body) {
   return WEXITSTATUS(status);
 }
 
-TEST(ForkMark, IsInheritedByChildrenAndTheirs) {
+TEST(ForkMark, IsInheritedByChildrenAndGrandchildren) {
   const ForkMark mark;
   EXPECT_FALSE(mark.IsInherited());
   EXPECT_EQ(InChild([&] {

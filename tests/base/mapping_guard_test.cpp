@@ -46,7 +46,7 @@ class MappingGuardTest : public testing::Test {
 // An unhandled fault ends the process, either by its signal or by a sanitizer's report.
 bool Died(int status) { return WIFSIGNALED(status) || (WIFEXITED(status) && WEXITSTATUS(status) != 0); }
 
-TEST_F(MappingGuardTest, WhatAFileLostReadsAsZerosAndTheFileIsNamed) {
+TEST_F(MappingGuardTest, TruncatedPagesReadAsZerosAndTheFileIsNamed) {
   InstallMappingGuard();
   const auto file = Map();
   CutTo(8192);
@@ -145,7 +145,7 @@ void ReadOwnMappingOfATruncatedFile(const TempDir& dir) {
   static_cast<void>(*static_cast<const volatile char*>(data));
 }
 
-TEST_F(MappingGuardTest, AFaultElsewhereStillEndsTheProcess) {
+TEST_F(MappingGuardTest, OtherFaultsStillEndTheProcess) {
   EXPECT_EXIT(
       {
         InstallMappingGuard();
@@ -156,7 +156,7 @@ TEST_F(MappingGuardTest, AFaultElsewhereStillEndsTheProcess) {
       Died, "");
 }
 
-TEST_F(MappingGuardTest, AFaultElsewhereGoesToTheApplicationsHandler) {
+TEST_F(MappingGuardTest, OtherFaultsGoToTheHandlerOfTheApplication) {
   EXPECT_EXIT(
       {
         struct sigaction action = {};

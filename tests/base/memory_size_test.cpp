@@ -32,7 +32,7 @@ TEST_F(MemorySizeTest, IsWhatAGroupAroundTheProcesssAllows) {
   EXPECT_EQ(Memory(), 2 * kGigabyte);
 }
 
-TEST_F(MemorySizeTest, IsWhatTheContainerAllowsWhoseGroupHasAnotherPathInside) {
+TEST_F(MemorySizeTest, ReadsTheGroupOfAContainerUnderItsInnerPath) {
   root_.Write("proc/self/cgroup", "0::/docker/4711\n");
   root_.Write("sys/fs/cgroup/memory.max", "1073741824\n");
   EXPECT_EQ(Memory(), kGigabyte);
@@ -50,7 +50,7 @@ TEST_F(MemorySizeTest, IsTheMachinesWhenAGroupAllowsMore) {
   EXPECT_EQ(Memory(), 8 * kGigabyte);
 }
 
-TEST_F(MemorySizeTest, GivesWayToNoNonsense) {
+TEST_F(MemorySizeTest, IgnoresInvalidLimits) {
   root_.Write("proc/self/cgroup", "0::\nx\n:\n0::/a/../../b\n5:memory\n");
   root_.Write("sys/fs/cgroup/memory.max", "-\n");
   EXPECT_EQ(Memory(), 8 * kGigabyte);

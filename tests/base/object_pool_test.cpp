@@ -18,7 +18,7 @@ struct Object {
   std::atomic<int> users{0};
 };
 
-TEST(ObjectPool, GiveBackWhatWasGiven) {
+TEST(ObjectPool, AcquireReturnsAReleasedObject) {
   ObjectPool<Object> pool;
   EXPECT_EQ(pool.Acquire(), nullptr);
   auto first = std::make_unique<Object>();
@@ -32,7 +32,7 @@ TEST(ObjectPool, GiveBackWhatWasGiven) {
   EXPECT_EQ(pool.Acquire(), nullptr);
 }
 
-TEST(ObjectPool, GiveAThreadWhatItGaveLast) {
+TEST(ObjectPool, ThreadGetsTheObjectThatItReleasedLast) {
   ObjectPool<Object> pool;
   std::promise<void> gave, others_gave;
   const Object* given = nullptr;
@@ -52,7 +52,7 @@ TEST(ObjectPool, GiveAThreadWhatItGaveLast) {
   EXPECT_EQ(taken, given);
 }
 
-TEST(ObjectPool, GiveWhatAnotherThreadLeft) {
+TEST(ObjectPool, ThreadGetsObjectsThatOthersReleased) {
   ObjectPool<Object> pool;
   // More threads than there are places.
   for (int i = 0; i < 20; ++i) std::thread([&] { pool.Release(std::make_unique<Object>()); }).join();
@@ -60,7 +60,7 @@ TEST(ObjectPool, GiveWhatAnotherThreadLeft) {
   EXPECT_EQ(pool.Acquire(), nullptr);
 }
 
-TEST(ObjectPool, AreDestroyedWithTheirOwner) {
+TEST(ObjectPool, ObjectsAreDestroyedWithThePool) {
   g_alive = 0;
   {
     ObjectPool<Object> pool;
@@ -71,7 +71,7 @@ TEST(ObjectPool, AreDestroyedWithTheirOwner) {
   EXPECT_EQ(g_alive, 0);
 }
 
-TEST(ObjectPool, HaveOneUserAtATime) {
+TEST(ObjectPool, ObjectHasOneUserAtATime) {
   g_alive = 0;
   constexpr int kThreads = 8;
   {

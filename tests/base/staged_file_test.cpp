@@ -152,7 +152,7 @@ TEST(StagedFile, AWriteThatFailsLeavesTheTargetAlone) {
 }
 
 // The state after kill -9: the file is there, and no process holds its lock.
-TEST(StagedFile, WhatADeadProcessLeftIsRemovedAndNothingElse) {
+TEST(StagedFile, OnlyFilesOfDeadProcessesAreRemoved) {
   const TempDir folder;
   folder.Write(".epiphyte-1-2-0badcafe.staged", "abandoned");
   folder.Write(".epiphyte-1.staged.txt", "somebody's");
@@ -170,7 +170,7 @@ TEST(StagedFile, WhatADeadProcessLeftIsRemovedAndNothingElse) {
 }
 
 // Sweeping at any moment never removes a file that a process is still writing.
-TEST(StagedFile, SweepingNeverDisturbsWriters) {
+TEST(StagedFile, CleanupDoesNotDisturbWriters) {
   const TempDir folder;
   std::atomic<bool> done{false};
   std::thread sweeper([&] {

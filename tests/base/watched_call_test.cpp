@@ -82,7 +82,7 @@ TEST(WatchedCall, RestoresWhatBecomesOfDenormals) {
   EXPECT_EQ(_mm_getcsr() & 0x8040, 0u);
 }
 
-TEST(WatchedCall, FlagsOfExceptionsAreNoMode) {
+TEST(WatchedCall, ExceptionFlagsAreNotRestored) {
   std::feclearexcept(FE_ALL_EXCEPT);
   EXPECT_EQ(LogOf([] {
               const WatchedCall watched("divider", "Compile", WatchedCall::kMode);
@@ -178,7 +178,7 @@ TEST_F(WatchedExit, OfAThreadThatHelpsInACallIsReported) {
   EXPECT_EXIT(exit_in_worker(), testing::ExitedWithCode(1), "inside of provider 'helper', in Execute");
 }
 
-TEST_F(WatchedExit, OfTheApplicationIsItsOwn) {
+TEST_F(WatchedExit, ExitOfTheApplicationIsNotReported) {
   const auto exit_outside = [] {
     WatchedCall::NoticeExit();
     { const WatchedCall watched("bystander", "Compile", WatchedCall::kMode); }
@@ -200,7 +200,7 @@ TEST_F(WatchedExit, OfTheApplicationIsItsOwn) {
   EXPECT_EXIT(exit_elsewhere(), testing::ExitedWithCode(5), "^$");
 }
 
-TEST_F(WatchedExit, OfAChildThatThePluginForkedIsItsOwn) {
+TEST_F(WatchedExit, ExitOfAForkedChildIsNotReported) {
   const auto fork_inside = [] {
     WatchedCall::NoticeExit();
     const WatchedCall watched("forker", "Compile", WatchedCall::kMode);

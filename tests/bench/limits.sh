@@ -18,7 +18,7 @@ read_arguments "$@"
 require_build
 limits=$bin/epiphyte_limits_bench
 [ -x "$limits" ] || die "$limits is not built"
-export OMP_NUM_THREADS=1  # of oneDNN's own threads; what is measured has the host's
+export OMP_NUM_THREADS=1  # limits oneDNN's own threads; measured code uses the host's threads
 make_models "$selected"
 
 # precisions_of NAME: which of the provider's precisions it is run in, with the peak that each is held against.

@@ -74,7 +74,7 @@ double BestRate(int threads, double amount, const std::function<void(int thread)
 
 struct RegisterLoop {
   std::string_view name = "none";
-  double operations = 0;  // of one call
+  double operations = 0;  // operations of one call
   void (*run)() = nullptr;
 };
 
@@ -263,7 +263,7 @@ void PrintMachine(int threads) {
 
 // Reads large pages, as the plugin keeps weights in them, with the number of streams that is the fastest.
 void PrintRead(int threads, int64_t megabytes) {
-  constexpr size_t kUnit = 8 * 2 * kCacheLine;  // that every number of streams reads to its end
+  constexpr size_t kUnit = 8 * 2 * kCacheLine;  // divisible by every number of streams
   const size_t share = static_cast<size_t>(megabytes) * 1000000 / static_cast<size_t>(threads) / kUnit * kUnit;
   const std::shared_ptr<void> memory = kit::AllocateWeights(share * static_cast<size_t>(threads));
   const auto* const data = static_cast<const std::byte*>(memory.get());

@@ -1,4 +1,5 @@
-// The floor for loading a context: maps the files given, reads every byte of them once, and prints the milliseconds.
+// Measures a lower bound of the time that loading a context takes: maps the files given, reads every byte of them once,
+// and prints the milliseconds.
 //
 //   epiphyte_map_and_touch model_ctx.onnx model_cpu.bin
 #include <chrono>

@@ -10,8 +10,8 @@ set -euo pipefail
 
 require_build
 find_ort_library
-clerks=$root/build/release/tests_bin/context_plugins
-[ -e "$clerks/notary.so" ] || die "the test plugins are not built; run: cmake --build --preset release"
+recording_plugins=$root/build/release/tests_bin/context_plugins
+[ -e "$recording_plugins/recorder_a.so" ] || die "the test plugins are not built; run: cmake --build --preset release"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -31,7 +31,7 @@ check() {
   shift 3
   rm -rf "$work/out"
   mkdir "$work/out"
-  if ! output=$(EPIPHYTE_PLUGIN_PATH=$clerks "$bin/epiphyte" compile "$model" --output "$context" "$@" 2>&1); then
+  if ! output=$(EPIPHYTE_PLUGIN_PATH=$recording_plugins "$bin/epiphyte" compile "$model" --output "$context" "$@" 2>&1); then
     failed=$((failed + 1))
     printf 'FAIL  %-34s %s\n' "$label" "$output"
     return
@@ -52,11 +52,11 @@ check "cpu, tiny_add" EpiphyteCPU "$models/tiny_add.onnx" --ep cpu
 check "cpu, tiny_add, embedded" EpiphyteCPU "$models/tiny_add.onnx" --ep cpu --embed
 check "cpu, lstm_tagger" EpiphyteCPU "$models/lstm_tagger.onnx" --ep cpu
 check "cpu, nested graphs" EpiphyteCPU "$models/control_flow.onnx" --ep cpu
-check "notary, plain nodes beside it" Notary "$work/mixed.onnx" --ep notary
-check "notary, embedded" Notary "$work/mixed.onnx" --ep notary --embed
-check "notary, external initializers" Notary "$work/mixed.onnx" --ep notary \
+check "recorder_a, plain nodes beside it" RecorderA "$work/mixed.onnx" --ep recorder_a
+check "recorder_a, embedded" RecorderA "$work/mixed.onnx" --ep recorder_a --embed
+check "recorder_a, external initializers" RecorderA "$work/mixed.onnx" --ep recorder_a \
   --option ep.context_model_external_initializers_file_name=plain.data
-check "notary, prefix" Notary "$work/mixed.onnx" --ep notary --option ep.context_node_name_prefix=left_
-check "notary and scribe" Notary "$work/mixed.onnx" --ep notary,scribe --ep-option notary.claim=Mul,Abs
+check "recorder_a, prefix" RecorderA "$work/mixed.onnx" --ep recorder_a --option ep.context_node_name_prefix=left_
+check "recorder_a and recorder_b" RecorderA "$work/mixed.onnx" --ep recorder_a,recorder_b --ep-option recorder_a.claim=Mul,Abs
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -147,7 +147,7 @@ struct alignas(128) Rate {
 
 struct Measured {
   double runs_per_second = 0;
-  double processor_us = 0;  // of a run
+  double processor_us = 0;  // CPU time of a run
 };
 
 double ProcessorSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }

@@ -151,7 +151,7 @@ BENCHMARK(RowOfPackedWeights)->Arg(1024)->UseRealTime()->Unit(benchmark::kMillis
 
 struct RowsCase {
   const char* name;
-  const char* call;  // of x0, x1, …
+  const char* call;  // call with x0, x1, …
   std::vector<Operand> inputs;
   Operand output;
 };
@@ -232,7 +232,7 @@ enum class Quantization { kNone, kNodes, kUnit };
 struct QuantizedCase {
   const char* x;  // shapes, as in the text of a model
   const char* w;
-  const char* op;  // of dx and dw
+  const char* op;  // operator on dx and dw
   int64_t x_count = 0;
   std::vector<int64_t> x_dims;
   int64_t w_count = 0;

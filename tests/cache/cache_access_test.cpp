@@ -15,7 +15,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(CacheAccess, NamesTheFolderThatStandsInTheWayAndItsMode) {
+TEST(CacheAccess, ErrorNamesTheInaccessibleFolderAndItsMode) {
   const test::TempDir folder;
   std::filesystem::create_directory(folder / "cache");
   std::filesystem::permissions(folder / "cache", std::filesystem::perms{0500});

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "core/cache/cache_folder.h"
+#include "core/cache/open_session.h"
 #include "core/onnx/model_reader.h"
 #include "core/onnx/write/model_writer.h"
-#include "core/cache/open_session.h"
-#include "tests/framework/clerks.h"
 #include "tests/framework/onnx_text.h"
+#include "tests/framework/recording_plugins.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
 

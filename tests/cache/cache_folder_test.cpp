@@ -87,7 +87,7 @@ TEST_P(DamagedCacheTest, ADamagedEntryIsCompiledAgainAndReplaced) {
   });
 }
 
-TEST_F(ContextCacheTest, TheEntryOfAnotherModelInItsPlaceIsNotBelieved) {
+TEST_F(ContextCacheTest, EntryOfAnotherModelUnderThisKeyIsRefused) {
   UseModel();
   const fs::path first = OnlyEntry().path;
   model_ = dir_.Write("other.onnx", OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
@@ -231,9 +231,9 @@ TEST_F(ContextCacheTest, ASessionKeepsTheLimit) {
   options.Set("session.context_cache_max_mb", "1");
   testing::internal::CaptureStderr();
   EXPECT_FALSE(UseModel(options).cached);
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("session.context_cache_max_mb is 1"));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("session.context_cache_max_mb allows 1;"));
   EXPECT_THAT(Entries(), IsEmpty()) << "one that is larger than the limit is not kept";
-  options.Set("session.context_cache_max_mb", "10");  // of 7 each
+  options.Set("session.context_cache_max_mb", "10");  // room for one entry of 7 MB
   for (const char* prefix : {"a", "b", "c"}) {
     options.Set("ep.context_node_name_prefix", prefix);
     EXPECT_FALSE(UseModel(options).cached);
@@ -270,7 +270,7 @@ TEST_F(ContextCacheTest, GarbageIsCollectedAndNothingElseTouched) {
   EXPECT_TRUE(UseModel().cached);
 }
 
-TEST_F(ContextCacheTest, AnEntryThatGoesWhileASessionHasItIsNoHarm) {
+TEST_F(ContextCacheTest, EntryRemovedDuringASessionDoesNotAffectIt) {
   const std::vector<float> expected = UseModel().numbers;
   Session session = OpenSession(*environment_, {model_}, Options());
   fs::remove_all(cache_);

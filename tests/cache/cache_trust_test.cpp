@@ -96,7 +96,7 @@ TEST_F(CacheTrustTest, AnEntryWhoseDigestsFitIsRefusedUnlessASessionHasPutItTher
   fs::copy(foreign, mine.path, fs::copy_options::recursive);
   EXPECT_THAT(Entries(/*verify=*/false).at(0).problem, HasSubstr("keyed digest"));
   EXPECT_THAT(Entries(/*verify=*/true).at(0).problem, HasSubstr("keyed digest"));
-  ExpectCompiledAgain("no session has put it there");
+  ExpectCompiledAgain("no session wrote it");
 }
 
 TEST_F(CacheTrustTest, AKeyThatTheEntrysFactsDoNotMakeIsRefused) {
@@ -112,7 +112,7 @@ TEST_F(CacheTrustTest, AKeyThatTheEntrysFactsDoNotMakeIsRefused) {
   ExpectCompiledAgain("a key that its facts don't make");
 }
 
-TEST_F(CacheTrustTest, WhatOthersCanWriteInAnEntryIsCompiledAgain) {
+TEST_F(CacheTrustTest, EntryThatOthersCanWriteIsCompiledAgain) {
   UseModel();
   const fs::path entry = OnlyEntry().path;
   std::vector<fs::path> paths = {entry};
@@ -142,7 +142,7 @@ TEST_F(CacheTrustTest, AFolderThatOthersCanWriteIsNotUsed) {
 }
 
 // Only root can give files to another user. Any other user has only its own files here.
-TEST_F(CacheTrustTest, WhatAnotherUserOwnsIsNotBelieved) {
+TEST_F(CacheTrustTest, EntryOfAnotherUserIsNotTrusted) {
   UseModel();
   const fs::path entry = OnlyEntry().path;
   const auto give = [](const fs::path& path) {
@@ -173,7 +173,7 @@ TEST_F(CacheTrustTest, ALinkInAnEntryIsNotFollowed) {
   ExpectCompiledAgain("symbolic link");
 }
 
-TEST_F(CacheTrustTest, TheSecretIsTheOwnersAlone) {
+TEST_F(CacheTrustTest, SecretIsReadableByItsOwnerOnly) {
   UseModel();
   struct stat info = {};
   ASSERT_EQ(stat((cache_ / "secret").c_str(), &info), 0);
@@ -217,7 +217,7 @@ TEST_F(CacheTrustTest, WhateverTheUmaskWhatSessionsWriteIsTheUsersAlone) {
 }
 
 // The cache's folder is missing when the session looks at it, and there when it comes to make it.
-TEST_F(CacheTrustTest, AFolderThatSomebodyElseWasFirstToMakeIsNotUsed) {
+TEST_F(CacheTrustTest, FolderCreatedByAnotherUserIsNotUsed) {
   const fs::path elsewhere = dir_ / "elsewhere";
   fs::create_directory(elsewhere);
   fs::permissions(elsewhere, fs::perms{0700});

@@ -136,25 +136,25 @@ TEST_F(ContextCacheTest, WhatDoesNotInfluenceCompilingDoesNot) {
 }
 
 TEST_F(ContextCacheTest, TheOptionsOfAProviderMakeAnotherEntry) {
-  environment_ = ClerkEnvironment();
+  environment_ = RecordingEnvironment();
   SessionOptions options = Options();
-  options.providers = {{"notary", {{"claim", "Add"}}}};
+  options.providers = {{"recorder_a", {{"claim", "Add"}}}};
   EXPECT_FALSE(UseModel(options).cached);
-  options.providers = {{"notary", {{"claim", "Add,Relu"}}}};
+  options.providers = {{"recorder_a", {{"claim", "Add,Relu"}}}};
   EXPECT_FALSE(UseModel(options).cached);
-  options.providers = {{"notary", {}}};
-  options.provider_options["notary"] = {{"claim", "Add"}};
+  options.providers = {{"recorder_a", {}}};
+  options.provider_options["recorder_a"] = {{"claim", "Add"}};
   EXPECT_TRUE(UseModel(options).cached) << "the same options, given in another way";
   EXPECT_EQ(Entries().size(), 2u);
 }
 
 TEST_F(ContextCacheTest, TheOrderOfProvidersMakesAnotherEntry) {
-  environment_ = ClerkEnvironment();
+  environment_ = RecordingEnvironment();
   model_ = dir_.Write("chain.onnx", OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[2, 3] x) => (float[2, 3] y) { a = Neg(x) y = Abs(a) })"));
   SessionOptions one = Options(), other = Options();
-  one.providers = {{"notary", {}}, {"scribe", {}}};
-  other.providers = {{"scribe", {}}, {"notary", {}}};
+  one.providers = {{"recorder_a", {}}, {"recorder_b", {}}};
+  other.providers = {{"recorder_b", {}}, {"recorder_a", {}}};
   EXPECT_FALSE(UseModel(one).cached);
   EXPECT_FALSE(UseModel(other).cached);
   EXPECT_EQ(Entries().size(), 2u);
@@ -164,15 +164,15 @@ TEST_F(ContextCacheTest, TheOrderOfProvidersMakesAnotherEntry) {
 }
 
 TEST_F(ContextCacheTest, TheFallbackProvidersPartIsCachedToo) {
-  environment_ = ClerkEnvironment();
+  environment_ = RecordingEnvironment();
   const std::vector<float> expected = Uncached();
   SessionOptions options = Options();
-  options.providers = {{"notary", {}}};  // takes Add and Relu, not MatMul
+  options.providers = {{"recorder_a", {}}};  // takes Add and Relu, not MatMul
   EXPECT_FALSE(UseModel(options).cached);
   const Use use = UseModel(options);
   EXPECT_TRUE(use.cached);
   EXPECT_EQ(use.numbers, expected);
-  EXPECT_THAT(FilesIn(OnlyEntry().path), testing::IsSupersetOf({"model_cpu.bin", "model_notary.bin"}));
+  EXPECT_THAT(FilesIn(OnlyEntry().path), testing::IsSupersetOf({"model_cpu.bin", "model_recorder_a.bin"}));
 }
 
 TEST_F(ContextCacheTest, AContextModelGoesPastTheCache) {
@@ -221,25 +221,25 @@ TEST_F(ContextCacheTest, AModelThatChangesWhileItIsCompiledIsNotKept) {
 
 // A key without it would be another one.
 TEST_F(ContextCacheTest, ALibraryThatCanNotBeReadLeavesTheSessionUncachedAndSaysSo) {
-  for (const char* name : {"notary.so", "notary.yaml"}) {
+  for (const char* name : {"recorder_a.so", "recorder_a.yaml"}) {
     fs::create_directories(dir_ / "plugins");
-    fs::copy_file(ClerkFolder() / name, dir_ / "plugins" / name);
+    fs::copy_file(RecordingPluginFolder() / name, dir_ / "plugins" / name);
   }
   core::CatalogOptions catalog;
   catalog.use_environment = catalog.use_user_folder = false;
   catalog.paths = {dir_ / "plugins"};
   environment_ = std::make_unique<core::Environment>(std::move(catalog));
   const std::vector<float> expected = Uncached();  // opens the library
-  fs::remove(dir_ / "plugins/notary.so");
+  fs::remove(dir_ / "plugins/recorder_a.so");
   SessionOptions options = Options();
-  options.providers = {{"notary", {}}};
+  options.providers = {{"recorder_a", {}}};
   for (int i = 0; i < 2; ++i) {
     testing::internal::CaptureStderr();
     const Use use = UseModel(options);
     const std::string log = testing::internal::GetCapturedStderr();
     EXPECT_FALSE(use.cached);
     EXPECT_EQ(use.numbers, expected);
-    EXPECT_THAT(log, AllOf(HasSubstr("works without the context cache"), HasSubstr("plugins/notary.so'")));
+    EXPECT_THAT(log, AllOf(HasSubstr("works without the context cache"), HasSubstr("plugins/recorder_a.so'")));
   }
   EXPECT_THAT(Entries(), IsEmpty());
 }
@@ -248,15 +248,16 @@ TEST_F(ContextCacheTest, ALibraryThatCanNotBeReadLeavesTheSessionUncachedAndSays
 TEST_F(ContextCacheTest, TheOptionsOfAShadowedPluginAreNotPartOfTheKey) {
   fs::create_directory(dir_ / "behind");
   const auto use = [&](std::string_view claim) {
-    fs::copy_file(ClerkFolder() / "notary.so", dir_ / "behind/notary.so", fs::copy_options::skip_existing);
-    dir_.Write("behind/notary.yaml",
-               ReadFile(ClerkFolder() / "notary.yaml") + "options: { claim: " + std::string(claim) + " }\n");
+    fs::copy_file(RecordingPluginFolder() / "recorder_a.so", dir_ / "behind/recorder_a.so",
+                  fs::copy_options::skip_existing);
+    dir_.Write("behind/recorder_a.yaml", ReadFile(RecordingPluginFolder() / "recorder_a.yaml") +
+                                             "options: { claim: " + std::string(claim) + " }\n");
     core::CatalogOptions catalog;
     catalog.use_environment = catalog.use_user_folder = false;
-    catalog.paths = {ClerkFolder(), dir_ / "behind"};
+    catalog.paths = {RecordingPluginFolder(), dir_ / "behind"};
     environment_ = std::make_unique<core::Environment>(std::move(catalog));
     SessionOptions options = Options();
-    options.providers = {{"notary", {}}};
+    options.providers = {{"recorder_a", {}}};
     return UseModel(options).cached;
   };
   EXPECT_FALSE(use("Relu"));
@@ -265,9 +266,9 @@ TEST_F(ContextCacheTest, TheOptionsOfAShadowedPluginAreNotPartOfTheKey) {
 
 // Answers and actions of a plugin about its own contexts.
 TEST_F(ContextCacheTest, AProviderThatCanNotSaveLeavesTheSessionUncached) {
-  environment_ = ClerkEnvironment();
+  environment_ = RecordingEnvironment();
   SessionOptions options = Options();
-  options.providers = {{"notary", {{"fail", "save"}}}};
+  options.providers = {{"recorder_a", {{"fail", "save"}}}};
   const Use use = UseModel(options);
   EXPECT_FALSE(use.cached);
   EXPECT_EQ(use.numbers, Uncached());
@@ -276,10 +277,10 @@ TEST_F(ContextCacheTest, AProviderThatCanNotSaveLeavesTheSessionUncached) {
 }
 
 TEST_F(ContextCacheTest, AContextThatItsProviderRefusesIsCompiledAgain) {
-  environment_ = ClerkEnvironment();
+  environment_ = RecordingEnvironment();
   for (const auto& refusal : {std::pair("fail", "load"), {"pretend", "prefer"}, {"pretend", "unsupported"}}) {
     SessionOptions options = Options();
-    options.providers = {{"notary", {refusal}}};
+    options.providers = {{"recorder_a", {refusal}}};
     UseModel(options);
     EXPECT_EQ(Entries().size(), 1u);
     const Use use = UseModel(options);

@@ -26,7 +26,7 @@ TEST(Expectations, AreMetWhenExactlyTheListedCasesFail) {
   EXPECT_THAT(FindSurprises({"b"}, {{"a", ""}, {"b", "NOT_IMPLEMENTED"}}), IsEmpty());
 }
 
-TEST(Expectations, NameEachSurprise) {
+TEST(Expectations, NameEachUnexpectedResult) {
   const std::vector<CaseResult> results = {{"passes", ""}, {"fails", "wrong"}, {"listed", "NOT_IMPLEMENTED"}};
   EXPECT_THAT(FindSurprises({"passes", "listed", "gone"}, results),
               ElementsAre("passes passes but is listed; take it off the list", "fails fails and is not listed",

@@ -16,8 +16,8 @@
 #include "core/context/verify.h"
 #include "core/onnx/model_reader.h"
 #include "tests/context/context_proto.h"
-#include "tests/framework/clerks.h"
 #include "tests/framework/onnx_text.h"
+#include "tests/framework/recording_plugins.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
 
@@ -32,7 +32,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-// Three partitions for a clerk, Tanh between them.
+// Three partitions for a recording plugin, Tanh between them.
 constexpr std::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17]>
   main_graph (float[3] x) => (float[3] y) {
     w = Constant <value = float[3] {2, -3, 0.5}> ()
@@ -51,22 +51,22 @@ struct Edit {
   const char* name = nullptr;
   const char* refusal = nullptr;  // what every refusal says; null: the model is fine
   bool per_partition = false;     // a payload for each partition, instead of one for all
-  std::function<void(const Nodes&)> change = [](const Nodes&) {};  // of the context nodes, in order
+  std::function<void(const Nodes&)> change = [](const Nodes&) {};  // changes the context nodes, in order
   bool ambiguous = false;                                          // only the plugin can find a secondary's graph
   bool external_only = false;
   bool recorded_only = false;  // what another tool leaves has no records that would show it
   std::function<void(const TempDir& dir, const TempDir& elsewhere)> damage = [](const TempDir&, const TempDir&) {
-  };  // of the files, after the model was sealed
+  };  // changes the files after the model was sealed
 };
 
 // Name of the payload that has all three graphs. Edits bring it into a model of several payloads.
 constexpr const char* kWhole = "whole.bin";
-constexpr const char* kBinary = "model_notary.bin";
+constexpr const char* kBinary = "model_recorder_a.bin";
 
 std::vector<Edit> Edits() {
   const auto second_source = [](std::vector<size_t> of) {
     return [of](const Nodes& nodes) {
-      for (const size_t i : of) SetText(nodes[i], "source", "NotaryV1");
+      for (const size_t i : of) SetText(nodes[i], "source", "RecorderAV1");
     };
   };
   const auto move_payload = [](const Nodes& nodes, size_t from, size_t to) {
@@ -111,7 +111,7 @@ std::vector<Edit> Edits() {
          SetInt(nodes[0], "main_context", 0);
        }});
   add({.name = "APrimaryOfAnotherProvider", .refusal = "no node with main_context 1", .change = [](const Nodes& nodes) {
-         SetText(nodes[0], "source", "Scribe");
+         SetText(nodes[0], "source", "RecorderB");
        }});
   add({.name = "APrimaryThatCannotBeRead", .refusal = "main_context is 7", .change = [](const Nodes& nodes) {
          SetInt(nodes[0], "main_context", 7);
@@ -120,7 +120,7 @@ std::vector<Edit> Edits() {
        .refusal = "gone.bin",
        .change = [](const Nodes& nodes) { SetText(nodes[0], "ep_cache_context", "gone.bin"); },
        .external_only = true});
-  for (const auto& [name, path, refusal] : {std::tuple{"APathOutOfTheFolder", "../model_notary.bin", "'..'"},
+  for (const auto& [name, path, refusal] : {std::tuple{"APathOutOfTheFolder", "../model_recorder_a.bin", "'..'"},
                                             {"AnAbsolutePath", "/etc/passwd", "absolute"},
                                             {"AFolder", ".", "no regular file"}}) {
     add({.name = name,
@@ -191,11 +191,11 @@ class OneRule : public testing::TestWithParam<Case> {
 
   void Compile(const std::string& name, std::string_view text, bool per_partition, const std::string& prefix = "") {
     dir_.Write(name + ".onnx", OnnxFromText(text));
-    SessionOptions options = OptionsFor({"notary"});
+    SessionOptions options = OptionsFor({"recorder_a"});
     options.Set("ep.context_enable", "1");
     options.Set("ep.context_embed_mode", embed() ? "1" : "0");
     options.Set("ep.context_node_name_prefix", prefix);
-    if (per_partition) options.provider_options["notary"]["payloads"] = "per_partition";
+    if (per_partition) options.provider_options["recorder_a"]["payloads"] = "per_partition";
     Session session(*environment_, dir_ / (name + ".onnx"), options);
   }
   // The model of the case: its context nodes edited, and sealed again or as another tool leaves it.
@@ -203,8 +203,8 @@ class OneRule : public testing::TestWithParam<Case> {
     if (edit().ambiguous) {
       Compile("model", kModel, false);
       whole_ = embed() ? TextOf(ContextNodesOf(ParseProtoFile(dir_ / "model_ctx.onnx"))[0], "ep_cache_context").value()
-                       : ReadFile(dir_ / "model_notary.bin");
-      for (const char* file : {"model_ctx.onnx", "model_notary.bin"}) fs::remove(dir_ / file);
+                       : ReadFile(dir_ / "model_recorder_a.bin");
+      for (const char* file : {"model_ctx.onnx", "model_recorder_a.bin"}) fs::remove(dir_ / file);
       if (!embed()) dir_.Write(kWhole, whole_);
     }
     Compile("model", kModel, edit().per_partition);
@@ -223,7 +223,7 @@ class OneRule : public testing::TestWithParam<Case> {
   }
 
   std::vector<float> Run(const std::string& name, std::vector<float> x) {
-    Session session(*environment_, dir_ / name, OptionsFor({"notary", "scribe"}));
+    Session session(*environment_, dir_ / name, OptionsFor({"recorder_a", "recorder_b"}));
     return RunOn(session, {3}, std::move(x));
   }
   std::vector<std::string> Problems(const std::string& name) {
@@ -262,7 +262,7 @@ class OneRule : public testing::TestWithParam<Case> {
   TempDir dir_;
   TempDir elsewhere_;
   std::string whole_;
-  std::unique_ptr<core::Environment> environment_ = ClerkEnvironment();
+  std::unique_ptr<core::Environment> environment_ = RecordingEnvironment();
 };
 
 INSTANTIATE_TEST_SUITE_P(Models, OneRule, testing::ValuesIn(Cases()), [](const auto& info) {
@@ -350,14 +350,14 @@ TEST_F(Binding, SourcesOfOneProviderAreOneFamilyAndUnownedOnesEachTheirOwn) {
   EXPECT_EQ(problems_, 1) << "of source b2 there is no primary";
 }
 
-TEST_F(Binding, PrimariesOfOneFileAreOnePayload) {
+TEST_F(Binding, PrimaryNodesOfOneFileShareAPayload) {
   Add("a", 0, "");
   Add("a", 1, "a.bin");
   Add("a", 1, "a.bin");
   EXPECT_EQ(Carriers(), (std::vector<int>{1, 1, 1}));
 }
 
-TEST_F(Binding, EmbeddedPayloadsAreOneIfTheirBytesAre) {
+TEST_F(Binding, EmbeddedPayloadsWithEqualBytesAreShared) {
   const std::string first(5000, 'x');
   std::string second = first;
   second.back() = 'y';

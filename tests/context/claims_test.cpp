@@ -1,10 +1,10 @@
 // Claims of providers through the ABI: groups of several nodes, and operators of the plugin's own domain. Also sessions
-// that name no provider. The clerks are the providers.
+// that name no provider. The recording plugins are the providers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/framework/clerks.h"
 #include "tests/framework/onnx_text.h"
+#include "tests/framework/recording_plugins.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
 
@@ -25,12 +25,12 @@ class ClaimsTest : public testing::Test {
     const std::string bytes = OnnxFromText(text);
     return std::make_unique<Session>(*environment_, bytes.data(), bytes.size(), options);
   }
-  static SessionOptions Notary(std::map<std::string, std::string> provider_options) {
-    SessionOptions options = OptionsFor({"notary"});
-    options.provider_options["notary"] = std::move(provider_options);
+  static SessionOptions RecorderA(std::map<std::string, std::string> provider_options) {
+    SessionOptions options = OptionsFor({"recorder_a"});
+    options.provider_options["recorder_a"] = std::move(provider_options);
     return options;
   }
-  // "Mul notary, Sigmoid cpu": operators in order, with their providers.
+  // "Mul recorder_a, Sigmoid cpu": operators in order, with their providers.
   static std::vector<std::string> Places(const Session& session) {
     std::vector<std::string> places;
     for (const NodePlacement& node : session.placement().nodes) places.push_back(node.op_type + " " + node.provider);
@@ -43,7 +43,7 @@ class ClaimsTest : public testing::Test {
     return partitions;
   }
 
-  std::unique_ptr<core::Environment> environment_ = ClerkEnvironment();
+  std::unique_ptr<core::Environment> environment_ = RecordingEnvironment();
 };
 
 // Two groups; the last Mul belongs to none.
@@ -60,10 +60,10 @@ constexpr std::string_view kTwoGroups = R"(<ir_version: 8, opset_import: ["" : 1
   })";
 
 TEST_F(ClaimsTest, NodesOfAGroupShareAPartitionAndOthersAreLeft) {
-  const auto session = Make(kTwoGroups, Notary({{"claim", ""}, {"together", "Mul,Add"}}));
-  EXPECT_THAT(Places(*session), ElementsAre("Mul notary", "Add notary", "Sigmoid cpu", "Mul notary", "Add notary",
-                                            "Sigmoid cpu", "Mul cpu"));
-  const std::vector<std::string> partitions = PartitionsOf(*session, "notary");
+  const auto session = Make(kTwoGroups, RecorderA({{"claim", ""}, {"together", "Mul,Add"}}));
+  EXPECT_THAT(Places(*session), ElementsAre("Mul recorder_a", "Add recorder_a", "Sigmoid cpu", "Mul recorder_a",
+                                            "Add recorder_a", "Sigmoid cpu", "Mul cpu"));
+  const std::vector<std::string> partitions = PartitionsOf(*session, "recorder_a");
   ASSERT_EQ(partitions.size(), 4u);
   EXPECT_EQ(partitions[0], partitions[1]);
   EXPECT_EQ(partitions[2], partitions[3]);
@@ -83,8 +83,8 @@ TEST_F(ClaimsTest, NodesThatAnotherProviderFusesAreOfferedAsTheModelHasThem) {
       m = MatMul(x, w)
       y = Add(m, b)
     })";
-  const auto session = Make(kSum, Notary({{"claim", "Add"}}));
-  EXPECT_THAT(Places(*session), ElementsAre("MatMul cpu", "Add notary"));
+  const auto session = Make(kSum, RecorderA({{"claim", "Add"}}));
+  EXPECT_THAT(Places(*session), ElementsAre("MatMul cpu", "Add recorder_a"));
   std::vector<std::string> removed;
   for (const core::RemovedNode& node : session->placement().removed)
     removed.push_back(node.op_type + " " + node.Describe());
@@ -97,7 +97,7 @@ TEST_F(ClaimsTest, NodesThatAnotherProviderFusesAreOfferedAsTheModelHasThem) {
 TEST_F(ClaimsTest, AGroupThatAPathLeavesAndComesBackToIsDroppedWhole) {
   const auto session = Make(R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[2] x) => (float[2] y) { m = Mul(x, x) s = Softsign(m) y = Add(m, s) })",
-                            Notary({{"claim", ""}, {"together", "Mul,Add"}}));
+                            RecorderA({{"claim", ""}, {"together", "Mul,Add"}}));
   EXPECT_THAT(Places(*session), ElementsAre("Mul cpu", "Softsign cpu", "Add cpu"));
   EXPECT_THAT(session->placement().warnings, Contains(HasSubstr("not convex")));
   EXPECT_THAT(RunOn(*session, {2}, {1, 2}), testing::Pointwise(testing::FloatNear(1e-6f), {1.5f, 4.8f}));
@@ -106,12 +106,12 @@ TEST_F(ClaimsTest, AGroupThatAPathLeavesAndComesBackToIsDroppedWhole) {
 TEST_F(ClaimsTest, GroupsComeBackFromTheirContext) {
   const TempDir dir;
   const auto model = dir.Write("m.onnx", OnnxFromText(kTwoGroups));
-  SessionOptions options = Notary({{"claim", ""}, {"together", "Mul,Add"}});
+  SessionOptions options = RecorderA({{"claim", ""}, {"together", "Mul,Add"}});
   options.Set("ep.context_enable", "1");
   Session compiled(*environment_, model, options);
   ASSERT_NE(compiled.context_output(), nullptr);
   EXPECT_EQ(compiled.context_output()->context_nodes, 2u);
-  Session loaded(*environment_, compiled.context_output()->model, Notary({}));
+  Session loaded(*environment_, compiled.context_output()->model, RecorderA({}));
   EXPECT_EQ(RunOn(loaded, {2}, {-1, 2}), RunOn(compiled, {2}, {-1, 2}));
 }
 
@@ -124,26 +124,26 @@ constexpr std::string_view kOfTwoDomains = R"(<ir_version: 8, opset_import: ["" 
   })";
 
 TEST_F(ClaimsTest, OperatorsOfADomainThatOnlyThePluginKnowsRunOnIt) {
-  const auto session = Make(kOfTwoDomains, Notary({{"domain", "offices"}}));
-  EXPECT_THAT(Places(*session), ElementsAre("Neg notary", "Sigmoid cpu", "Add notary", "Relu notary"));
+  const auto session = Make(kOfTwoDomains, RecorderA({{"domain", "offices"}}));
+  EXPECT_THAT(Places(*session), ElementsAre("Neg recorder_a", "Sigmoid cpu", "Add recorder_a", "Relu recorder_a"));
   EXPECT_THAT(RunOn(*session, {2}, {0, -2}), testing::Pointwise(testing::FloatNear(1e-6f), {0.5f, 0.0f}));
 }
 
 TEST_F(ClaimsTest, OperatorsOfADomainComeBackFromTheirContext) {
   const TempDir dir;
   const auto model = dir.Write("m.onnx", OnnxFromText(kOfTwoDomains));
-  SessionOptions options = Notary({{"domain", "offices"}});
+  SessionOptions options = RecorderA({{"domain", "offices"}});
   options.Set("ep.context_enable", "1");
   Session compiled(*environment_, model, options);
   ASSERT_NE(compiled.context_output(), nullptr);
   EXPECT_EQ(compiled.context_output()->context_nodes, 2u);
   // The compiled model loads without any schema of the domain.
-  Session loaded(*environment_, compiled.context_output()->model, Notary({}));
+  Session loaded(*environment_, compiled.context_output()->model, RecorderA({}));
   EXPECT_EQ(RunOn(loaded, {2}, {0, -2}), RunOn(compiled, {2}, {0, -2}));
 }
 
-TEST_F(ClaimsTest, AnOperatorOfADomainThatNobodyKnowsIsNamed) {
-  for (const SessionOptions& options : {Notary({}), Notary({{"domain", "elsewhere"}}), OptionsFor({"cpu"})}) {
+TEST_F(ClaimsTest, OperatorOfAnUnknownDomainIsNamed) {
+  for (const SessionOptions& options : {RecorderA({}), RecorderA({{"domain", "elsewhere"}}), OptionsFor({"cpu"})}) {
     const std::string failure = FailureOf([&] { Make(kOfTwoDomains, options); });
     EXPECT_THAT(failure, HasSubstr("offices"));
     EXPECT_THAT(failure, HasSubstr("Neg"));
@@ -157,26 +157,26 @@ TEST_F(ClaimsTest, WithoutAListInstalledPluginsAreAskedInTheirOrder) {
   SessionOptions none;
   none.thread_count = 1;
   const auto session = Make(kForEverybody, none);
-  // The notary comes before the scribe by its manifest's priority, and both before the fallback.
-  EXPECT_THAT(session->placement().providers, ElementsAre("notary", "scribe", "cpu"));
-  EXPECT_THAT(Places(*session), ElementsAre("Add notary", "Sigmoid cpu", "Neg notary"));
+  // The recorder_a comes before the recorder_b by its manifest's priority, and both before the fallback.
+  EXPECT_THAT(session->placement().providers, ElementsAre("recorder_a", "recorder_b", "cpu"));
+  EXPECT_THAT(Places(*session), ElementsAre("Add recorder_a", "Sigmoid cpu", "Neg recorder_a"));
   EXPECT_THAT(RunOn(*session, {2}, {0, 0}), ElementsAre(-0.5f, -0.5f));
 }
 
 TEST_F(ClaimsTest, WithoutAListOptionsOfAPluginReachIt) {
   SessionOptions options;
   options.thread_count = 1;
-  options.provider_options["notary"] = {{"claim", "Neg"}};
-  options.provider_options["scribe"] = {{"claim", "Add"}};
+  options.provider_options["recorder_a"] = {{"claim", "Neg"}};
+  options.provider_options["recorder_b"] = {{"claim", "Add"}};
   const auto session = Make(kForEverybody, options);
-  EXPECT_THAT(Places(*session), ElementsAre("Add scribe", "Sigmoid cpu", "Neg notary"));
+  EXPECT_THAT(Places(*session), ElementsAre("Add recorder_b", "Sigmoid cpu", "Neg recorder_a"));
   EXPECT_THAT(RunOn(*session, {2}, {0, 0}), ElementsAre(-0.5f, -0.5f));
 }
 
 TEST_F(ClaimsTest, WithAListOthersAreNotAsked) {
-  const auto session = Make(kForEverybody, OptionsFor({"scribe"}));
-  EXPECT_THAT(session->placement().providers, ElementsAre("scribe", "cpu"));
-  EXPECT_THAT(Places(*session), ElementsAre("Add scribe", "Sigmoid cpu", "Neg scribe"));
+  const auto session = Make(kForEverybody, OptionsFor({"recorder_b"}));
+  EXPECT_THAT(session->placement().providers, ElementsAre("recorder_b", "cpu"));
+  EXPECT_THAT(Places(*session), ElementsAre("Add recorder_b", "Sigmoid cpu", "Neg recorder_b"));
 }
 
 TEST_F(ClaimsTest, WithoutAListContextsAreCompiledAndLoadedByThePluginsThatAreThere) {

@@ -9,8 +9,8 @@
 #include "core/onnx/model_reader.h"
 #include "core/registry/catalog.h"
 #include "core/runtime/provider_list.h"
-#include "tests/framework/clerks.h"
 #include "tests/framework/onnx_text.h"
+#include "tests/framework/recording_plugins.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
 
@@ -76,7 +76,7 @@ TEST_F(CompatibilityTest, WhatWasCompiledHereIsOptimalWithAndWithoutPayloads) {
   }
 }
 
-TEST_F(CompatibilityTest, APayloadThatIsGoneIsSeenOnlyWhereThePayloadIsLookedAt) {
+TEST_F(CompatibilityTest, MissingPayloadIsReportedOnlyWhenPayloadsAreRead) {
   const auto model = Compile();
   std::filesystem::remove(dir_ / "model_cpu.bin");
   EXPECT_EQ(Check(model, false).verdict, ContextVerdict::kOptimal);
@@ -95,7 +95,7 @@ TEST_F(CompatibilityTest, ADamagedPayloadIsRefusedBeforeThePluginSeesIt) {
   EXPECT_THAT(report.reason, HasSubstr("digest"));
 }
 
-TEST_F(CompatibilityTest, ASourceThatNobodyOwnsIsNotApplicable) {
+TEST_F(CompatibilityTest, SourceWithoutPluginIsNotApplicable) {
   const ContextReport report =
       CheckText(R"(y = com.microsoft.EPContext <source = "QNN", ep_cache_context = "payload"> (x))");
   EXPECT_EQ(report.verdict, ContextVerdict::kNotApplicable);
@@ -190,21 +190,21 @@ TEST_F(CompatibilityTest, ACpuContextOfAnotherPrecisionIsNotOptimal) {
   EXPECT_EQ(FailureOf(load), "OK");
 }
 
-// Sessions and verdicts get a plugin's options and devices from one place. `judge` is an option by which the notary
+// Sessions and verdicts get a plugin's options and devices from one place. `judge` is an option by which the recorder_a
 // refuses every context.
 class VerdictOfSessions : public testing::Test {
  protected:
   VerdictOfSessions() {
     const auto model = dir_.Write("model.onnx", OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
       g (float[2] x) => (float[2] y) { a = Neg(x) y = Abs(a) })"));
-    core::SessionOptions options = OptionsFor({"notary"});
+    core::SessionOptions options = OptionsFor({"recorder_a"});
     options.Set("ep.context_enable", "1");
-    core::Session session(*ClerkEnvironment(), model, options);
+    core::Session session(*RecordingEnvironment(), model, options);
   }
   core::CatalogOptions Catalog(std::string_view policy) const {
     core::CatalogOptions options;
     options.use_environment = options.use_user_folder = false;
-    options.paths = {ClerkFolder()};
+    options.paths = {RecordingPluginFolder()};
     options.policy_file = dir_.Write("policy.yaml", fmt::format("policy_version: 1\nproviders:\n{}\n", policy));
     return options;
   }
@@ -234,25 +234,25 @@ class VerdictOfSessions : public testing::Test {
 TEST_F(VerdictOfSessions, ReadsTheOptionsOfPolicyAndManifest) {
   core::Environment plain(Catalog("  vulkan: {enabled: false}"));
   EXPECT_EQ(Refusal(plain, {}), "OK");
-  core::Environment judging(Catalog("  notary: {options: {judge: unsupported}}"));
+  core::Environment judging(Catalog("  recorder_a: {options: {judge: unsupported}}"));
   EXPECT_THAT(Refusal(judging, {}), HasSubstr("the session's option says so"));
 }
 
 TEST_F(VerdictOfSessions, ReadsTheOptionsOfTheSession) {
   core::Environment environment(Catalog("  vulkan: {enabled: false}"));
   core::SessionOptions options;
-  options.provider_options["notary"]["judge"] = "unsupported";
+  options.provider_options["recorder_a"]["judge"] = "unsupported";
   EXPECT_THAT(Refusal(environment, options), HasSubstr("the session's option says so"));
   core::SessionOptions listed;
-  listed.providers = {{"notary", {{"judge", "unsupported"}}}};
+  listed.providers = {{"recorder_a", {{"judge", "unsupported"}}}};
   EXPECT_THAT(Refusal(environment, listed), HasSubstr("the session's option says so"));
-  listed.providers = {{"notary", {}}};
+  listed.providers = {{"recorder_a", {}}};
   EXPECT_EQ(Refusal(environment, listed), "OK");
 }
 
 TEST_F(VerdictOfSessions, KnowsTheDevices) {
   core::Environment plain(Catalog("  vulkan: {enabled: false}"));
-  core::SessionOptions options = OptionsFor({"notary"});
+  core::SessionOptions options = OptionsFor({"recorder_a"});
   options.providers[0].options["device"] = "7";
   EXPECT_THAT(Refusal(plain, options), HasSubstr("device 7 was asked for"));
 }
@@ -260,9 +260,9 @@ TEST_F(VerdictOfSessions, KnowsTheDevices) {
 TEST_F(VerdictOfSessions, RefusesOptionsOfAProviderThatTheSessionDoesNotUse) {
   core::Environment environment(Catalog("  vulkan: {enabled: false}"));
   core::Model model = core::ReadModelFile(dir_ / "model_ctx.onnx", {});
-  core::SessionOptions options = OptionsFor({"notary"});
-  options.provider_options["scribe"]["judge"] = "unsupported";
-  const std::string expected = "options were given for provider 'scribe', which this session doesn't use";
+  core::SessionOptions options = OptionsFor({"recorder_a"});
+  options.provider_options["recorder_b"]["judge"] = "unsupported";
+  const std::string expected = "options were given for provider 'recorder_b', which this session doesn't use";
   EXPECT_THAT(FailureOf([&] { core::Session session(environment, dir_ / "model_ctx.onnx", options); }),
               HasSubstr(expected));
   EXPECT_THAT(FailureOf([&] {
@@ -275,13 +275,13 @@ TEST_F(VerdictOfSessions, RefusesOptionsOfAProviderThatTheSessionDoesNotUse) {
 TEST_F(VerdictOfSessions, NeedsThePluginInTheSessionsList) {
   core::Environment environment(Catalog("  vulkan: {enabled: false}"));
   core::Model model = core::ReadModelFile(dir_ / "model_ctx.onnx", {});
-  core::SessionOptions options = OptionsFor({"scribe"});
+  core::SessionOptions options = OptionsFor({"recorder_b"});
   EXPECT_THAT(FailureOf([&] { core::Session session(environment, dir_ / "model_ctx.onnx", options); }),
-              AllOf(HasSubstr("'notary'"), HasSubstr("not in the session's list (scribe")));
+              AllOf(HasSubstr("'recorder_a'"), HasSubstr("not in the session's list (recorder_b")));
   const ContextReport report = core::CheckContexts(model, dir_ / "model_ctx.onnx", environment.catalog(), true, nullptr,
                                                    core::RequestOf(options));
   EXPECT_EQ(report.verdict, ContextVerdict::kUnsupported);
-  EXPECT_THAT(report.reason, AllOf(HasSubstr("'notary'"), HasSubstr("not in the session's list (scribe")));
+  EXPECT_THAT(report.reason, AllOf(HasSubstr("'recorder_a'"), HasSubstr("not in the session's list (recorder_b")));
 }
 
 TEST_F(VerdictOfSessions, RefusesNamesThatNoPluginHas) {
@@ -292,7 +292,7 @@ TEST_F(VerdictOfSessions, RefusesNamesThatNoPluginHas) {
                 core::CheckContexts(model, dir_ / "model_ctx.onnx", environment.catalog(), true, nullptr,
                                     core::RequestOf(options));
               }),
-              AllOf(testing::StartsWith("NOT_FOUND"), HasSubstr("notary")));
+              AllOf(testing::StartsWith("NOT_FOUND"), HasSubstr("recorder_a")));
 }
 
 }  // namespace

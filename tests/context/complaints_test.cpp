@@ -13,8 +13,8 @@
 #include "core/cache/open_session.h"
 #include "core/context/context_store.h"
 #include "tests/context/context_proto.h"
-#include "tests/framework/clerks.h"
 #include "tests/framework/onnx_text.h"
+#include "tests/framework/recording_plugins.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
 #include "tests/host/run_program.h"
@@ -30,7 +30,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// Three partitions for a clerk; Tanh, and MatMul with a weight, for the fallback.
+// Three partitions for a recording plugin; Tanh, and MatMul with a weight, for the fallback.
 constexpr std::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17]>
   g (float[N, 2] x) => (float[N, 2] y) {
     w = Constant <value = float[2] {2, -3}> ()
@@ -45,7 +45,7 @@ class Complaint : public testing::Test {
     expected_ = Run("model.onnx");
   }
 
-  SessionOptions Options(std::vector<std::string> providers = {"notary", "scribe"}) const {
+  SessionOptions Options(std::vector<std::string> providers = {"recorder_a", "recorder_b"}) const {
     SessionOptions options = OptionsFor(std::move(providers));
     for (const auto& provider : options.providers) {
       options.provider_options[provider.name]["ledger"] = ledger_.path();
@@ -53,7 +53,7 @@ class Complaint : public testing::Test {
     return options;
   }
   SessionOptions Compiling(bool embed = false) const {
-    SessionOptions options = Options({"notary"});
+    SessionOptions options = Options({"recorder_a"});
     options.Set("ep.context_enable", "1");
     options.Set("ep.context_embed_mode", embed ? "1" : "0");
     return options;
@@ -84,7 +84,7 @@ class Complaint : public testing::Test {
   TempDir dir_;
   TempDir other_;
   Ledger ledger_{other_ / "ledger"};
-  std::unique_ptr<core::Environment> environment_ = ClerkEnvironment();
+  std::unique_ptr<core::Environment> environment_ = RecordingEnvironment();
   std::vector<float> expected_;
 };
 
@@ -104,32 +104,33 @@ TEST_F(Complaint, AnotherDriverOrSdkVersionIsNamedOnBothSides) {
   onnx::ModelProto model = ParseProtoFile(dir_ / "model_ctx.onnx");
   ForgetRecords(&model);
   for (auto& entry : *model.mutable_metadata_props()) {
-    if (entry.key() == "ep_compatibility_info.notary") entry.set_value("notary/2 driver 17");
+    if (entry.key() == "ep_compatibility_info.recorder_a") entry.set_value("recorder_a/2 driver 17");
   }
   dir_.Write("old.onnx", model.SerializeAsString());
   const size_t parsed = ledger_.Count("parse");
-  EXPECT_THAT(
-      Refusal("old.onnx"),
-      AllOf(RefusesNode("old.onnx", "g_notary_0", "Notary"), HasSubstr("file 'model_notary.bin'"),
-            HasSubstr("written with SDK 'Notary SDK 3.1' for 'paper'"), HasSubstr("provider 'notary' 1.0.0"),
-            HasSubstr("'notary/2 driver 17'"), HasSubstr("'notary/3 '"), HasSubstr("; compile the model again")));
+  EXPECT_THAT(Refusal("old.onnx"),
+              AllOf(RefusesNode("old.onnx", "g_recorder_a_0", "RecorderA"), HasSubstr("file 'model_recorder_a.bin'"),
+                    HasSubstr("written with SDK 'RecorderA SDK 3.1' for 'paper'"),
+                    HasSubstr("provider 'recorder_a' 1.0.0"), HasSubstr("'recorder_a/2 driver 17'"),
+                    HasSubstr("'recorder_a/3 '"), HasSubstr("; compile the model again")));
   EXPECT_EQ(ledger_.Count("parse"), parsed) << "the plugin saw a payload that isn't its version's";
 }
 
 // "Return an error if loading the EP context binary fails for any reason"; microsoft/onnxruntime#22131: loading fails
 // and says nothing of what or where.
-TEST_F(Complaint, AFailureInsideThePluginIsToldWithEverythingTheHostKnows) {
+TEST_F(Complaint, PluginFailureIsReportedWithModelNodeAndProvider) {
   for (bool embed : {false, true}) {
     SessionOptions compiling = Compiling(embed);
     compiling.Set("epiphyte.context_overwrite", "1");
     Compile(compiling);
     SessionOptions options = Options();
-    options.provider_options["notary"]["fail"] = "load";
+    options.provider_options["recorder_a"]["fail"] = "load";
     const std::string refusal = Refusal("model_ctx.onnx", options);
-    EXPECT_THAT(refusal, AllOf(RefusesNode("model_ctx.onnx", "g_notary_0", "Notary"), HasSubstr("and 2 more"),
-                               HasSubstr("written with SDK 'Notary SDK 3.1'"), HasSubstr("provider 'notary' 1.0.0"),
-                               HasSubstr("load fails as asked"), HasSubstr("compile the model again")));
-    EXPECT_EQ(refusal.find("file 'model_notary.bin'") != std::string::npos, !embed);
+    EXPECT_THAT(refusal,
+                AllOf(RefusesNode("model_ctx.onnx", "g_recorder_a_0", "RecorderA"), HasSubstr("and 2 more"),
+                      HasSubstr("written with SDK 'RecorderA SDK 3.1'"), HasSubstr("provider 'recorder_a' 1.0.0"),
+                      HasSubstr("load fails as asked"), HasSubstr("compile the model again")));
+    EXPECT_EQ(refusal.find("file 'model_recorder_a.bin'") != std::string::npos, !embed);
   }
 }
 
@@ -146,11 +147,11 @@ TEST_F(Complaint, AMissingPayloadIsAnErrorOfItsOwnAndShowsNoEmptyPath) {
   Compile(Compiling(/*embed=*/true));
   Rewrite([](auto nodes) { RemoveAttribute(nodes[0], "ep_cache_context"); });
   EXPECT_THAT(Refusal("changed.onnx"),
-              AllOf(RefusesNode("changed.onnx", "g_notary_0", "Notary"), HasSubstr("ep_cache_context is missing"),
-                    HasSubstr("expected the payload (embed_mode 1)"), HasSubstr("compile the source model again"),
-                    Not(HasSubstr("''"))));
+              AllOf(RefusesNode("changed.onnx", "g_recorder_a_0", "RecorderA"),
+                    HasSubstr("ep_cache_context is missing"), HasSubstr("expected the payload (embed_mode 1)"),
+                    HasSubstr("compile the source model again"), Not(HasSubstr("''"))));
   Rewrite([](auto nodes) { SetInt(nodes[0], "main_context", 0); });
-  EXPECT_THAT(Refusal("changed.onnx"), AllOf(RefusesNode("changed.onnx", "g_notary_0", "Notary"),
+  EXPECT_THAT(Refusal("changed.onnx"), AllOf(RefusesNode("changed.onnx", "g_recorder_a_0", "RecorderA"),
                                              HasSubstr("has main_context 0"), HasSubstr("no node with main_context 1"),
                                              HasSubstr("compile the model again"), Not(HasSubstr("''"))));
 }
@@ -160,7 +161,7 @@ TEST_F(Complaint, AMissingPayloadIsAnErrorOfItsOwnAndShowsNoEmptyPath) {
 TEST_F(Complaint, ANodeThatIsCalledLikeAPartitionStays) {
   onnx::ModelProto model = ParseProtoFile(dir_ / "model.onnx");
   for (onnx::NodeProto& node : *model.mutable_graph()->mutable_node()) {
-    if (node.op_type() == "Tanh") node.set_name("g_notary_0");
+    if (node.op_type() == "Tanh") node.set_name("g_recorder_a_0");
   }
   dir_.Write("model.onnx", model.SerializeAsString());
   Compile(Compiling());
@@ -168,28 +169,28 @@ TEST_F(Complaint, ANodeThatIsCalledLikeAPartitionStays) {
   std::multiset<std::string> names;
   const onnx::ModelProto written = ParseProtoFile(dir_ / "model_ctx.onnx");
   for (const onnx::NodeProto& node : written.graph().node()) names.insert(node.name());
-  EXPECT_EQ(names.count("g_notary_0"), 1u);
-  EXPECT_EQ(names.count("g_notary_1"), 1u);
+  EXPECT_EQ(names.count("g_recorder_a_0"), 1u);
+  EXPECT_EQ(names.count("g_recorder_a_1"), 1u);
 }
 
 // ONNX Runtime takes the last '.' of the whole path: `dir.v1/model` becomes `dir_ctx.onnx`.
 TEST_F(Complaint, ADotInAFoldersNameIsNoExtension) {
   dir_.Write("dir.v1/model", OnnxFromText(kModel));
   { Session session(*environment_, dir_ / "dir.v1/model", Compiling()); }
-  EXPECT_THAT(FilesIn(dir_.path()),
-              testing::ElementsAre("dir.v1/model", "dir.v1/model_ctx.onnx", "dir.v1/model_notary.bin", "model.onnx"));
+  EXPECT_THAT(FilesIn(dir_.path()), testing::ElementsAre("dir.v1/model", "dir.v1/model_ctx.onnx",
+                                                         "dir.v1/model_recorder_a.bin", "model.onnx"));
   EXPECT_EQ(Run("dir.v1/model_ctx.onnx"), expected_);
 }
 
 // winml-cli#1081: the compile failed, the context of an earlier one was still there and passed for the new one.
-TEST_F(Complaint, AFailedCompileNeverPassesAnOlderContextForItsOwn) {
+TEST_F(Complaint, FailedCompileDoesNotReuseAnOlderContext) {
   Compile(Compiling());
   const auto before = ContentOf(dir_.path());
   for (const char* call : {"compile", "save"}) {
     SessionOptions options = Compiling();
     options.Set("epiphyte.context_overwrite", "1");
-    options.provider_options["notary"]["fail"] = call;
-    EXPECT_THAT(FailureOf([&] { Compile(options); }), AllOf(StartsWith("EP_FAIL"), HasSubstr("notary")));
+    options.provider_options["recorder_a"]["fail"] = call;
+    EXPECT_THAT(FailureOf([&] { Compile(options); }), AllOf(StartsWith("EP_FAIL"), HasSubstr("recorder_a")));
     EXPECT_EQ(ContentOf(dir_.path()), before) << call;
   }
 }
@@ -220,12 +221,13 @@ TEST_F(Complaint, CompilingWritesNothingOutsideTheTargetFolder) {
   fs::create_directories(other_ / "here");
   fs::create_directories(other_ / "temporary");
   const ProgramResult result = RunEpiphyte(
-      {"compile", (dir_ / "model.onnx").string(), "--ep", "notary", "--option",
+      {"compile", (dir_ / "model.onnx").string(), "--ep", "recorder_a", "--option",
        "ep.context_model_external_initializers_file_name=plain.data"},
-      other_ / "here", {{"EPIPHYTE_PLUGIN_PATH", ClerkFolder().string()}, {"TMPDIR", (other_ / "temporary").string()}});
+      other_ / "here",
+      {{"EPIPHYTE_PLUGIN_PATH", RecordingPluginFolder().string()}, {"TMPDIR", (other_ / "temporary").string()}});
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(FilesIn(dir_.path()),
-              testing::ElementsAre("model.onnx", "model_ctx.onnx", "model_notary.bin", "plain.data"));
+              testing::ElementsAre("model.onnx", "model_ctx.onnx", "model_recorder_a.bin", "plain.data"));
   EXPECT_THAT(FilesIn(other_ / "here"), testing::IsEmpty());
   EXPECT_THAT(FilesIn(other_ / "temporary"), testing::IsEmpty());
 }
@@ -254,9 +256,10 @@ TEST_F(Complaint, RunningOtherShapesChangesNoFile) {
 TEST_F(Complaint, APluginIsNeverHandedAnotherPluginsNode) {
   Compile(Compiling());
   // The owner is installed but not in the session's list; the plugin that is gets nothing.
-  EXPECT_THAT(Refusal("model_ctx.onnx", Options({"scribe"})),
-              AllOf(RefusesNode("model_ctx.onnx", "g_notary_0", "Notary"), HasSubstr("file 'model_notary.bin'"),
-                    HasSubstr("provider 'notary'"), HasSubstr("(scribe, cpu)"), HasSubstr("add it")));
+  EXPECT_THAT(
+      Refusal("model_ctx.onnx", Options({"recorder_b"})),
+      AllOf(RefusesNode("model_ctx.onnx", "g_recorder_a_0", "RecorderA"), HasSubstr("file 'model_recorder_a.bin'"),
+            HasSubstr("provider 'recorder_a'"), HasSubstr("(recorder_b, cpu)"), HasSubstr("add it")));
   EXPECT_EQ(ledger_.Count("parse"), 0u);
 }
 
@@ -264,27 +267,28 @@ TEST_F(Complaint, APluginIsNeverHandedAnotherPluginsNode) {
 TEST_F(Complaint, APayloadUnderAnotherSourceIsRefusedByThePluginThatGetsIt) {
   Compile(Compiling());
   Rewrite([](auto nodes) {
-    for (onnx::NodeProto* node : nodes) SetText(node, "source", "Scribe");
+    for (onnx::NodeProto* node : nodes) SetText(node, "source", "RecorderB");
   });
   EXPECT_THAT(Refusal("changed.onnx"),
-              AllOf(RefusesNode("changed.onnx", "g_notary_0", "Scribe"), HasSubstr("file 'model_notary.bin'"),
-                    HasSubstr("written with SDK 'Notary SDK 3.1'"), HasSubstr("provider 'scribe' 1.0.0"),
-                    HasSubstr("compile the model again")));
+              AllOf(RefusesNode("changed.onnx", "g_recorder_a_0", "RecorderB"),
+                    HasSubstr("file 'model_recorder_a.bin'"), HasSubstr("written with SDK 'RecorderA SDK 3.1'"),
+                    HasSubstr("provider 'recorder_b' 1.0.0"), HasSubstr("compile the model again")));
 }
 
 // microsoft/onnxruntime#27474: "Could not find an implementation for EPContext(1)" and nothing else.
-TEST_F(Complaint, ANodeThatNobodyOwnsNamesSourceFileAndTheInstalledOnes) {
+TEST_F(Complaint, NodeWithoutPluginNamesSourceFileAndInstalledSources) {
   Compile(Compiling());
   Rewrite(
       [](auto nodes) { SetText(nodes[1], "source", "QNN"), SetText(nodes[1], "ep_cache_context", "model_QNN.bin"); });
-  EXPECT_THAT(Refusal("changed.onnx"),
-              AllOf(RefusesNode("changed.onnx", "g_notary_1", "QNN"), HasSubstr("file 'model_QNN.bin'"),
-                    HasSubstr("no installed plugin owns"),
-                    HasSubstr("EpiphyteCPU, EpiphyteNPU, EpiphyteVulkan, Notary, NotaryV1, Scribe, ScribeV1"),
-                    HasSubstr("install the plugin"), HasSubstr("run the source model")));
+  EXPECT_THAT(
+      Refusal("changed.onnx"),
+      AllOf(RefusesNode("changed.onnx", "g_recorder_a_1", "QNN"), HasSubstr("file 'model_QNN.bin'"),
+            HasSubstr("no installed plugin owns"),
+            HasSubstr("EpiphyteCPU, EpiphyteNPU, EpiphyteVulkan, RecorderA, RecorderAV1, RecorderB, RecorderBV1"),
+            HasSubstr("install the plugin"), HasSubstr("run the source model")));
   Rewrite([](auto nodes) { RemoveAttribute(nodes[1], "source"); });
   EXPECT_THAT(Refusal("changed.onnx"),
-              AllOf(HasSubstr("EPContext node 'g_notary_1' (no source"), HasSubstr("no installed plugin owns")));
+              AllOf(HasSubstr("EPContext node 'g_recorder_a_1' (no source"), HasSubstr("no installed plugin owns")));
 }
 
 // The same, when the plugin is there and can't be used: its state, library and manifest are the answer.
@@ -303,11 +307,11 @@ devices: [npu]
 )");
   core::CatalogOptions catalog;
   catalog.use_environment = catalog.use_user_folder = false;
-  catalog.paths = {ClerkFolder(), plugins.path()};
+  catalog.paths = {RecordingPluginFolder(), plugins.path()};
   Compile(Compiling());
   Rewrite([](auto nodes) { SetText(nodes[1], "source", "QNN"); });
   environment_ = std::make_unique<core::Environment>(catalog);
-  EXPECT_THAT(Refusal("changed.onnx"), AllOf(RefusesNode("changed.onnx", "g_notary_1", "QNN"),
+  EXPECT_THAT(Refusal("changed.onnx"), AllOf(RefusesNode("changed.onnx", "g_recorder_a_1", "QNN"),
                                              HasSubstr("provider 'qnn'"), HasSubstr("LibraryMissing"),
                                              HasSubstr("libqnn_ep.so"), HasSubstr(fs::canonical(manifest).string())));
 }
@@ -315,7 +319,7 @@ devices: [npu]
 // --- payloads
 
 // microsoft/onnxruntime#28605, #28725, #19174: paths out of the folder, each found by another check with another code.
-TEST_F(Complaint, AllBadPathsHaveOneCodeAndOneShape) {
+TEST_F(Complaint, BadPathsShareOneCodeAndMessageForm) {
   Compile(Compiling());
   other_.Write("secret.bin", "secret");
   fs::create_symlink(other_ / "secret.bin", dir_ / "link.bin");
@@ -327,9 +331,9 @@ TEST_F(Complaint, AllBadPathsHaveOneCodeAndOneShape) {
                                                                              {".", "no regular file"},
                                                                              {"gone.bin", "does not exist"}}) {
     Rewrite([&, path = path](auto nodes) { SetText(nodes[0], "ep_cache_context", path); });
-    EXPECT_THAT(Refusal("changed.onnx"),
-                AllOf(RefusesNode("changed.onnx", "g_notary_0", "Notary"), HasSubstr(std::string("file '") + path),
-                      HasSubstr(found), HasSubstr("put the file in its place or compile the model again")));
+    EXPECT_THAT(Refusal("changed.onnx"), AllOf(RefusesNode("changed.onnx", "g_recorder_a_0", "RecorderA"),
+                                               HasSubstr(std::string("file '") + path), HasSubstr(found),
+                                               HasSubstr("put the file in its place or compile the model again")));
   }
 }
 
@@ -339,7 +343,7 @@ TEST_F(Complaint, AGitLfsPointerInPlaceOfAPayloadIsRecognised) {
   dir_.Write("pointer.bin", pointer);
   Rewrite([](auto nodes) { SetText(nodes[0], "ep_cache_context", "pointer.bin"); });
   EXPECT_THAT(Refusal("changed.onnx"),
-              AllOf(RefusesNode("changed.onnx", "g_notary_0", "Notary"),
+              AllOf(RefusesNode("changed.onnx", "g_recorder_a_0", "RecorderA"),
                     HasSubstr("file 'pointer.bin' is a Git LFS pointer"), HasSubstr("git lfs pull")));
 }
 
@@ -366,8 +370,8 @@ class OneFile : public core::ContextStore {
 
 TEST_F(Complaint, EachSessionCallsItsOwnStore) {
   Compile(Compiling());
-  const std::string good = ReadFile(dir_ / "model_notary.bin");
-  fs::remove(dir_ / "model_notary.bin");
+  const std::string good = ReadFile(dir_ / "model_recorder_a.bin");
+  fs::remove(dir_ / "model_recorder_a.bin");
   auto first = std::make_shared<OneFile>(good);
   auto second = std::make_shared<OneFile>(good.substr(1));
   SessionOptions with_first = Options(), with_second = Options();
@@ -375,35 +379,35 @@ TEST_F(Complaint, EachSessionCallsItsOwnStore) {
   with_second.context_store = second;
   Session session(*environment_, dir_ / "model_ctx.onnx", with_first);
   EXPECT_THAT(Refusal("model_ctx.onnx", with_second),
-              AllOf(RefusesNode("model_ctx.onnx", "g_notary_0", "Notary"), HasSubstr("model_notary.bin"),
+              AllOf(RefusesNode("model_ctx.onnx", "g_recorder_a_0", "RecorderA"), HasSubstr("model_recorder_a.bin"),
                     HasSubstr(std::to_string(good.size()))));
   EXPECT_EQ(first->opened, 1);
   EXPECT_EQ(second->opened, 1);
   // Without any, a session doesn't call the one of the session before it.
-  EXPECT_THAT(Refusal("model_ctx.onnx"), AllOf(HasSubstr("model_notary.bin"), HasSubstr("does not exist")));
+  EXPECT_THAT(Refusal("model_ctx.onnx"), AllOf(HasSubstr("model_recorder_a.bin"), HasSubstr("does not exist")));
   EXPECT_EQ(RunOn(session, {2, 2}, {1, -2, 3, 0.25}), expected_);
   EXPECT_EQ(first->opened, 1);
 }
 
 // --- plugins and caches over time
 
-fs::path CopyOfNotary(const TempDir& dir, const std::string& name, const std::string& tail) {
-  dir.Write(name + "/notary.yaml", ReadFile(ClerkFolder() / "notary.yaml"));
-  return dir.Write(name + "/notary.so", ReadFile(ClerkFolder() / "notary.so") + tail).parent_path();
+fs::path CopyOfRecorderA(const TempDir& dir, const std::string& name, const std::string& tail) {
+  dir.Write(name + "/recorder_a.yaml", ReadFile(RecordingPluginFolder() / "recorder_a.yaml"));
+  return dir.Write(name + "/recorder_a.so", ReadFile(RecordingPluginFolder() / "recorder_a.so") + tail).parent_path();
 }
 
 // microsoft/onnxruntime#27487, #27660, winml-cli#1224: a cache that only looks at the model's time is used by the next
 // version of the runtime or plugin, and crashes it.
 TEST_F(Complaint, ACachedContextIsNotUsedByAnotherBuildOfItsPlugin) {
   TempDir plugins;
-  const fs::path same = CopyOfNotary(plugins, "same", "");
-  const fs::path updated = CopyOfNotary(plugins, "updated", "another build");
+  const fs::path same = CopyOfRecorderA(plugins, "same", "");
+  const fs::path updated = CopyOfRecorderA(plugins, "updated", "another build");
   const auto compiles_with = [&](const fs::path& folder) {
     core::CatalogOptions catalog;
     catalog.use_environment = catalog.use_user_folder = false;
     catalog.paths = {folder};
     core::Environment environment(catalog);
-    SessionOptions options = Options({"notary"});
+    SessionOptions options = Options({"recorder_a"});
     options.Set("session.context_cache_dir", (dir_ / "cache").string());
     const size_t before = ledger_.Count("compile");
     Session session = core::OpenSession(environment, {dir_ / "model.onnx"}, options);
@@ -427,7 +431,7 @@ TEST_F(Complaint, EnvironmentsThatComeAndGoOpenThePluginOnce) {
     return std::count(maps.begin(), maps.end(), '\n');
   };
   const auto once = [&] {
-    environment_ = ClerkEnvironment();
+    environment_ = RecordingEnvironment();
     EXPECT_EQ(Run("model_ctx.onnx"), expected_);
     environment_.reset();
   };

@@ -9,8 +9,8 @@
 #include "core/context/reseal.h"
 #include "core/context/verify.h"
 #include "tests/context/context_proto.h"
-#include "tests/framework/clerks.h"
 #include "tests/framework/onnx_text.h"
+#include "tests/framework/recording_plugins.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
 
@@ -38,7 +38,7 @@ class OnnxTools : public testing::Test {
     const auto model =
         dir_.Write(name + ".onnx", OnnxFromText("<ir_version: 8, opset_import: [\"\" : 17]> " + name +
                                                 " (float[2] x) => (float[2] y) " + identity + " {" + text + "}"));
-    SessionOptions options = OptionsFor({"notary"});
+    SessionOptions options = OptionsFor({"recorder_a"});
     options.Set("ep.context_enable", "1");
     if (embed) options.Set("ep.context_embed_mode", "1");
     if (name == "a") options.Set("ep.context_model_external_initializers_file_name", "a.data");
@@ -47,7 +47,7 @@ class OnnxTools : public testing::Test {
   onnx::ModelProto Parsed(const std::string& name) const { return ParseProtoFile(dir_ / (name + "_ctx.onnx")); }
   std::string Outcome(const std::string& file, std::vector<float>* y = nullptr) {
     return FailureOf([&] {
-      Session session(*environment_, dir_ / file, OptionsFor({"notary"}));
+      Session session(*environment_, dir_ / file, OptionsFor({"recorder_a"}));
       const std::vector<float> found = RunOn(session, {2}, {3, -4});
       if (y != nullptr) *y = found;
     });
@@ -113,7 +113,7 @@ class OnnxTools : public testing::Test {
   }
 
   TempDir dir_;
-  std::unique_ptr<core::Environment> environment_ = ClerkEnvironment();
+  std::unique_ptr<core::Environment> environment_ = RecordingEnvironment();
 };
 
 TEST_F(OnnxTools, AModelThatWasLoadedChangedAndSavedNeedsOneCommand) {
@@ -156,18 +156,18 @@ TEST_F(OnnxTools, AModelThatLostSomeOfItsRecordsNeedsOneCommand) {
   ExpectHelp("only.onnx", {-3, 4});
 }
 
-TEST_F(OnnxTools, APayloadThatIsNotWhatItWasIsNotSealed) {
+TEST_F(OnnxTools, ChangedPayloadIsNotSealed) {
   Compile("a");
   Compile("b");
   onnx::ModelProto b = Parsed("b");
   ForgetRecords(&b);
   dir_.Write("both.onnx", Compose(Parsed("a"), b).SerializeAsString());
-  std::string payload = ReadFile(dir_ / "a_notary.bin");
+  std::string payload = ReadFile(dir_ / "a_recorder_a.bin");
   payload.back() = static_cast<char>(payload.back() ^ 1);
-  dir_.Write("a_notary.bin", payload);
+  dir_.Write("a_recorder_a.bin", payload);
   const std::string before = ReadFile(dir_ / "both.onnx");
   EXPECT_THAT(FailureOf([&] { core::ResealContextModel(dir_ / "both.onnx", environment_->catalog()); }),
-              AllOf(StartsWith("INVALID_GRAPH"), HasSubstr("not sealed again"), HasSubstr("a_notary.bin")));
+              AllOf(StartsWith("INVALID_GRAPH"), HasSubstr("not sealed again"), HasSubstr("a_recorder_a.bin")));
   EXPECT_EQ(ReadFile(dir_ / "both.onnx"), before);
 }
 
@@ -211,7 +211,7 @@ TEST_F(OnnxTools, ContextNodesInFunctionsAreVerifiedAndJudged) {
   const core::VerifyReport good = core::VerifyContextModel(path, environment_->catalog());
   EXPECT_EQ(good.context_nodes, 1u);
   EXPECT_TRUE(good.problems.empty());
-  std::filesystem::remove(dir_ / "b_notary.bin");
+  std::filesystem::remove(dir_ / "b_recorder_a.bin");
   EXPECT_FALSE(core::VerifyContextModel(path, environment_->catalog()).problems.empty());
 }
 
@@ -259,8 +259,8 @@ TEST_F(OnnxTools, WhatASourceModelIsAnnotatedWithStays) {
   scale->set_data_type(onnx::TensorProto::FLOAT);
   scale->add_float_data(0.25f);
   const auto path = dir_.Write("said.onnx", source.SerializeAsString());
-  SessionOptions options = OptionsFor({"notary"});
-  options.provider_options["notary"]["claim"] = "Neg";
+  SessionOptions options = OptionsFor({"recorder_a"});
+  options.provider_options["recorder_a"]["claim"] = "Neg";
   options.Set("ep.context_enable", "1");
   options.Set("epiphyte.graph_optimization_level", "0");
   { Session session(*environment_, path, options); }

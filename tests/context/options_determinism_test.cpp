@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/framework/clerks.h"
 #include "tests/framework/onnx_text.h"
+#include "tests/framework/recording_plugins.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/host/run_program.h"
 
@@ -26,12 +26,14 @@ struct Providers {
 class SameBytes : public testing::TestWithParam<Providers> {};
 INSTANTIATE_TEST_SUITE_P(Providers, SameBytes,
                          testing::Values(Providers{"Cpu", "cpu", {"model_cpu.bin"}},
-                                         Providers{"Notary", "notary", {"model_notary.bin"}},
-                                         Providers{"Both", "notary,cpu", {"model_cpu.bin", "model_notary.bin"}}),
+                                         Providers{"RecorderA", "recorder_a", {"model_recorder_a.bin"}},
+                                         Providers{
+                                             "Both", "recorder_a,cpu", {"model_cpu.bin", "model_recorder_a.bin"}}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST_P(SameBytes, InTwoProcesses) {
-  const auto plugins = ClerkFolder().string() + ":" + (ClerkFolder() / "../../lib/epiphyte/plugins").string();
+  const auto plugins =
+      RecordingPluginFolder().string() + ":" + (RecordingPluginFolder() / "../../lib/epiphyte/plugins").string();
   for (bool embed : {false, true}) {
     SCOPED_TRACE(embed ? "embedded" : "external");
     std::map<std::string, std::string> first;

@@ -8,8 +8,8 @@
 #include "core/context/merge.h"
 #include "core/context/verify.h"
 #include "tests/context/context_proto.h"
-#include "tests/framework/clerks.h"
 #include "tests/framework/onnx_text.h"
+#include "tests/framework/recording_plugins.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
 
@@ -23,7 +23,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// Three partitions for a clerk, Tanh between them.
+// Three partitions for a recording plugin, Tanh between them.
 constexpr std::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17]>
   g (float[3] x) => (float[3] y) {
     w = Constant <value = float[3] {2, -3, 0.5}> ()
@@ -38,14 +38,14 @@ class LoadContext : public testing::Test {
   }
 
   void Compile(bool embed, bool per_partition = false) {
-    SessionOptions options = OptionsFor({"notary"});
+    SessionOptions options = OptionsFor({"recorder_a"});
     options.Set("ep.context_enable", "1");
     options.Set("ep.context_embed_mode", embed ? "1" : "0");
-    if (per_partition) options.provider_options["notary"]["payloads"] = "per_partition";
+    if (per_partition) options.provider_options["recorder_a"]["payloads"] = "per_partition";
     Session session(*environment_, dir_ / "model.onnx", options);
   }
   std::vector<float> Run(const std::string& name) {
-    Session session(*environment_, dir_ / name, OptionsFor({"notary", "scribe"}));
+    Session session(*environment_, dir_ / name, OptionsFor({"recorder_a", "recorder_b"}));
     return RunOn(session, {3}, {0.25, -1, 2});
   }
   std::string FailureOfRun(const std::string& name) {
@@ -68,7 +68,7 @@ class LoadContext : public testing::Test {
   }
 
   TempDir dir_;
-  std::unique_ptr<core::Environment> environment_ = ClerkEnvironment();
+  std::unique_ptr<core::Environment> environment_ = RecordingEnvironment();
   std::vector<float> expected_;
 };
 
@@ -157,7 +157,7 @@ TEST_F(LoadContext, WithoutPartitionNameMergingKeepsTheKey) {
   merge.connections = {"A.y=B.x"};
   merge.output = dir_ / "merged.onnx";
   core::MergeContextModels(merge, environment_->catalog());
-  Session source(*environment_, dir_ / "model.onnx", OptionsFor({"notary"}));
+  Session source(*environment_, dir_ / "model.onnx", OptionsFor({"recorder_a"}));
   EXPECT_EQ(Run("merged.onnx"), RunOn(source, {3}, expected_));
 }
 
@@ -176,7 +176,7 @@ TEST_F(LoadContext, WithoutPartitionNameTheCpuProviderLoadsToo) {
   }
 }
 
-TEST_F(LoadContext, AttributesThatNobodyKnowsAreLegal) {
+TEST_F(LoadContext, UnknownAttributesAreLegal) {
   Compile(false);
   Rewrite("more.onnx", [](onnx::ModelProto* model) {
     SetText(Node(model, 1), "vendor_mood", "sunny");
@@ -211,17 +211,17 @@ TEST_F(LoadContext, AModelOfTheSpecificationsFirstVersion) {
 // The vendor's own tool made the binary, and a model was written around it by hand.
 TEST_F(LoadContext, AVendorsPayloadInAHandmadeModel) {
   Compile(false);
-  std::string payload = ReadFile(dir_ / "model_notary.bin");
-  fs::remove(dir_ / "model_notary.bin");
+  std::string payload = ReadFile(dir_ / "model_recorder_a.bin");
+  fs::remove(dir_ / "model_recorder_a.bin");
   dir_.Write("blobs/from the vendor.bin", payload);
   dir_.Write("handmade.onnx", OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
     anything (float[3] x) => (float[3] y) {
-      a = com.microsoft.EPContext <embed_mode = 0, source = "Notary", partition_name = "g_notary_0",
+      a = com.microsoft.EPContext <embed_mode = 0, source = "RecorderA", partition_name = "g_recorder_a_0",
                                    ep_cache_context = "blobs/from the vendor.bin"> (x)
       b = Tanh(a)
-      c = com.microsoft.EPContext <main_context = 0, source = "NotaryV1", partition_name = "g_notary_1"> (b)
+      c = com.microsoft.EPContext <main_context = 0, source = "RecorderAV1", partition_name = "g_recorder_a_1"> (b)
       d = Tanh(c)
-      y = com.microsoft.EPContext <main_context = 0, embed_mode = 0, source = "Notary", partition_name = "g_notary_2",
+      y = com.microsoft.EPContext <main_context = 0, embed_mode = 0, source = "RecorderA", partition_name = "g_recorder_a_2",
                                    ep_cache_context = "blobs/from the vendor.bin"> (d) })"));
   EXPECT_EQ(Run("handmade.onnx"), expected_);
   EXPECT_THAT(core::VerifyContextModel(dir_ / "handmade.onnx", environment_->catalog()).problems, IsEmpty());
@@ -232,13 +232,13 @@ TEST_F(LoadContext, AVendorsPayloadInAHandmadeModel) {
 TEST_F(LoadContext, BinariesMayLieInSubfolders) {
   Compile(false);
   fs::create_directories(dir_ / "deep/er");
-  fs::rename(dir_ / "model_notary.bin", dir_ / "deep/er/model_notary.bin");
+  fs::rename(dir_ / "model_recorder_a.bin", dir_ / "deep/er/model_recorder_a.bin");
   Rewrite("sub.onnx", [](onnx::ModelProto* model) {
-    for (int i = 0; i < 3; ++i) SetText(Node(model, i), "ep_cache_context", "deep/er/model_notary.bin");
+    for (int i = 0; i < 3; ++i) SetText(Node(model, i), "ep_cache_context", "deep/er/model_recorder_a.bin");
   });
   EXPECT_EQ(Run("sub.onnx"), expected_);
   std::string bytes = ReadFile(dir_ / "sub.onnx");
-  SessionOptions options = OptionsFor({"notary"});
+  SessionOptions options = OptionsFor({"recorder_a"});
   options.Set("ep.context_file_path", (dir_ / "not_there.onnx").string());
   Session session(*environment_, bytes.data(), bytes.size(), options);
   EXPECT_EQ(RunOn(session, {3}, {0.25, -1, 2}), expected_);
@@ -259,7 +259,7 @@ TEST_F(LoadContext, ASecondaryMayStandBeforeItsPrimary) {
     });
     EXPECT_EQ(Run("late.onnx"), expected_);
     fs::remove(dir_ / "model_ctx.onnx");
-    fs::remove(dir_ / "model_notary.bin");
+    fs::remove(dir_ / "model_recorder_a.bin");
   }
 }
 
@@ -272,8 +272,8 @@ TEST_F(LoadContext, ASecondaryFindsItsGraphAmongSeveralPrimaries) {
       Compile(embed);
       std::string whole =
           embed ? TextOf(ContextNodesOf(ParseProtoFile(dir_ / "model_ctx.onnx"))[0], "ep_cache_context").value()
-                : ReadFile(dir_ / "model_notary.bin");
-      for (const char* file : {"model_ctx.onnx", "model_notary.bin"}) fs::remove(dir_ / file);
+                : ReadFile(dir_ / "model_recorder_a.bin");
+      for (const char* file : {"model_ctx.onnx", "model_recorder_a.bin"}) fs::remove(dir_ / file);
       Compile(embed, true);
       Rewrite("several.onnx", [&](onnx::ModelProto* model) {
         if (!embed) dir_.Write("whole.bin", whole);
@@ -316,7 +316,7 @@ TEST_F(LoadContext, NodesThatCannotBeRightAreRefusedByName) {
       {"no payload", [](onnx::NodeProto* node) { RemoveAttribute(node, "ep_cache_context"); }, "ep_cache_context"},
       {"empty payload", [](onnx::NodeProto* node) { SetText(node, "ep_cache_context", ""); }, "ep_cache_context"},
       {"payload is a number", [](onnx::NodeProto* node) { SetInt(node, "ep_cache_context", 5); }, "ep_cache_context"},
-      {"a path as embedded payload", [](onnx::NodeProto* node) { SetInt(node, "embed_mode", 1); }, "Notary"},
+      {"a path as embedded payload", [](onnx::NodeProto* node) { SetInt(node, "embed_mode", 1); }, "RecorderA"},
       {"no such binary", [](onnx::NodeProto* node) { SetText(node, "ep_cache_context", "gone.bin"); }, "gone.bin"},
       {"no such graph in it", [](onnx::NodeProto* node) { SetText(node, "partition_name", "h"); }, "'h'"},
   };
@@ -330,10 +330,10 @@ TEST_F(LoadContext, NodesThatCannotBeRightAreRefusedByName) {
 TEST_F(LoadContext, ANodeWithAnotherNumberOfInputsOrOutputsGivesAnErrorAndNoCrash) {
   Compile(false);
   Rewrite("fewer.onnx", [](onnx::ModelProto* model) { Node(model, 0)->clear_input(); });
-  EXPECT_THAT(FailureOfRun("fewer.onnx"), AllOf(HasSubstr("'notary'"), HasSubstr("input 0 is absent")));
+  EXPECT_THAT(FailureOfRun("fewer.onnx"), AllOf(HasSubstr("'recorder_a'"), HasSubstr("input 0 is absent")));
   Rewrite("more.onnx", [](onnx::ModelProto* model) { Node(model, 0)->add_output("extra"); });
   EXPECT_THAT(FailureOfRun("more.onnx"),
-              AllOf(testing::StartsWith("EP_FAIL"), HasSubstr("'notary'"), HasSubstr("output 1")));
+              AllOf(testing::StartsWith("EP_FAIL"), HasSubstr("'recorder_a'"), HasSubstr("output 1")));
 }
 
 TEST_F(LoadContext, AnEditedModelSaysHowToBeSealedAgain) {
@@ -351,7 +351,7 @@ TEST_F(LoadContext, ATruncatedModelIsNeverTakenForAnotherTools) {
   const std::string whole = ReadFile(dir_ / "model_ctx.onnx");
   for (size_t size = 0; size < whole.size(); ++size) {
     std::string bytes = whole.substr(0, size);
-    SessionOptions options = OptionsFor({"notary"});
+    SessionOptions options = OptionsFor({"recorder_a"});
     options.Set("ep.context_file_path", (dir_ / "model_ctx.onnx").string());
     EXPECT_THAT(FailureOf([&] { Session session(*environment_, bytes.data(), bytes.size(), options); }),
                 testing::AnyOf(testing::StartsWith("INVALID_GRAPH"), testing::StartsWith("INVALID_PROTOBUF")))
@@ -364,14 +364,14 @@ TEST_F(LoadContext, AnotherModelsBinaryIsRefusedThoughItHasTheRightNameAndSize) 
   std::string text(kModel);
   text.replace(text.find("{2, -3, 0.5}"), 12, "{2, -4, 0.5}");
   dir_.Write("other/model.onnx", OnnxFromText(text));
-  SessionOptions options = OptionsFor({"notary"});
+  SessionOptions options = OptionsFor({"recorder_a"});
   options.Set("ep.context_enable", "1");
   { Session session(*environment_, dir_ / "other/model.onnx", options); }
-  ASSERT_EQ(fs::file_size(dir_ / "other/model_notary.bin"), fs::file_size(dir_ / "model_notary.bin"));
-  fs::rename(dir_ / "other/model_notary.bin", dir_ / "model_notary.bin");
+  ASSERT_EQ(fs::file_size(dir_ / "other/model_recorder_a.bin"), fs::file_size(dir_ / "model_recorder_a.bin"));
+  fs::rename(dir_ / "other/model_recorder_a.bin", dir_ / "model_recorder_a.bin");
   EXPECT_THAT(FailureOfRun("model_ctx.onnx"),
-              AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("model_notary.bin"), HasSubstr("g_notary_0"),
-                    HasSubstr("'Notary'"), HasSubstr("compile the model again")));
+              AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("model_recorder_a.bin"), HasSubstr("g_recorder_a_0"),
+                    HasSubstr("'RecorderA'"), HasSubstr("compile the model again")));
 }
 
 }  // namespace

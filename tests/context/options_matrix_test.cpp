@@ -9,8 +9,8 @@
 
 #include "core/base/error.h"
 #include "tests/context/context_proto.h"
-#include "tests/framework/clerks.h"
 #include "tests/framework/onnx_text.h"
+#include "tests/framework/recording_plugins.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
 
@@ -87,11 +87,11 @@ class Scene {
 
   // The options for loading do not include the providers' options.
   SessionOptions Providers() const {
-    SessionOptions options = OptionsFor({"notary"});
-    options.provider_options["notary"]["claim"] = shape_.two ? "Mul,Sub" : "Mul,Sub,Abs";
+    SessionOptions options = OptionsFor({"recorder_a"});
+    options.provider_options["recorder_a"]["claim"] = shape_.two ? "Mul,Sub" : "Mul,Sub,Abs";
     if (shape_.two) {
-      options.providers.push_back({"scribe", {}});
-      options.provider_options["scribe"]["claim"] = "Neg,Abs";
+      options.providers.push_back({"recorder_b", {}});
+      options.provider_options["recorder_b"]["claim"] = "Neg,Abs";
     }
     return options;
   }
@@ -144,7 +144,7 @@ class Scene {
   TempDir dir_;
   onnx::ModelProto source_;
   std::string bytes_;
-  std::unique_ptr<core::Environment> environment_ = ClerkEnvironment();
+  std::unique_ptr<core::Environment> environment_ = RecordingEnvironment();
 };
 
 // One row of the table: the options that are set, and the differences that they cause.
@@ -154,13 +154,13 @@ struct Row {
   std::function<void(SessionOptions*)> load = [](SessionOptions*) {};
   // Relative to the folder that holds in/ and out/; the default is what a given path leads to.
   bool default_path = false;
-  std::string stem = "given";  // of the context model, without "_ctx"
+  std::string stem = "given";  // stem of the context model, without "_ctx"
   std::string suffix = "";     // "_ctx" where the file is called so
   std::string prefix = "";
   std::string external_initializers = "";
   std::string notes = "";
   int64_t max_size = 0;
-  std::string source_of_notary = "Notary";
+  std::string source_of_recorder_a = "RecorderA";
   bool external_weights = false;
   bool per_partition = false;
   bool external_only = false;  // sharing and embedding contradict each other, which sharing_rules_test holds
@@ -225,21 +225,22 @@ std::vector<Row> Rows() {
   rows.push_back({.name = "NotesAndMaxSize",
                   .compile =
                       [](const Scene&, SessionOptions* options) {
-                        options->provider_options["notary"]["notes"] = "kept, as is";
-                        options->provider_options["notary"]["max_size"] = "4294967296";
+                        options->provider_options["recorder_a"]["notes"] = "kept, as is";
+                        options->provider_options["recorder_a"]["max_size"] = "4294967296";
                       },
                   .notes = "kept, as is",
                   .max_size = int64_t{1} << 32});
   rows.push_back(
       {.name = "SecondSourceOfThePlugin",
        .compile = [](const Scene&,
-                     SessionOptions* options) { options->provider_options["notary"]["source"] = "NotaryV1"; },
-       .source_of_notary = "NotaryV1"});
-  rows.push_back(
-      {.name = "SeveralPrimaries",
-       .compile = [](const Scene&,
-                     SessionOptions* options) { options->provider_options["notary"]["payloads"] = "per_partition"; },
-       .per_partition = true});
+                     SessionOptions* options) { options->provider_options["recorder_a"]["source"] = "RecorderAV1"; },
+       .source_of_recorder_a = "RecorderAV1"});
+  rows.push_back({.name = "SeveralPrimaries",
+                  .compile =
+                      [](const Scene&, SessionOptions* options) {
+                        options->provider_options["recorder_a"]["payloads"] = "per_partition";
+                      },
+                  .per_partition = true});
   return rows;
 }
 
@@ -263,8 +264,8 @@ class Case {
     return options;
   }
   SessionOptions LoadOptions() const {
-    SessionOptions options = OptionsFor({"notary"});
-    if (shape().two) options.providers.push_back({"scribe", {}});
+    SessionOptions options = OptionsFor({"recorder_a"});
+    if (shape().two) options.providers.push_back({"recorder_b", {}});
     if (shape().memory && !row().external_initializers.empty()) {
       options.Set("session.model_external_initializers_file_folder_path", Model().parent_path().string());
     }
@@ -274,11 +275,11 @@ class Case {
   std::vector<std::string> Binaries() const {
     std::vector<std::string> names;
     if (shape().embed) return names;
-    size_t of_notary = row().per_partition ? NodesOf(row().source_of_notary).size() : 1;
-    for (size_t i = 0; i < of_notary; ++i) {
-      names.push_back(row().stem + "_notary" + (i == 0 ? "" : "_" + std::to_string(i)) + ".bin");
+    size_t of_recorder_a = row().per_partition ? NodesOf(row().source_of_recorder_a).size() : 1;
+    for (size_t i = 0; i < of_recorder_a; ++i) {
+      names.push_back(row().stem + "_recorder_a" + (i == 0 ? "" : "_" + std::to_string(i)) + ".bin");
     }
-    if (shape().two) names.push_back(row().stem + "_scribe.bin");
+    if (shape().two) names.push_back(row().stem + "_recorder_b.bin");
     return names;
   }
   std::vector<onnx::NodeProto> NodesOf(const std::string& source) const {
@@ -300,7 +301,8 @@ class Case {
       EXPECT_EQ(TextOf(node, "partition_name"), name);
       EXPECT_EQ(IntOf(node, "main_context"), primary ? 1 : 0);
       EXPECT_EQ(IntOf(node, "embed_mode"), shape().embed ? 1 : 0);
-      EXPECT_EQ(TextOf(node, "ep_sdk_version"), (provider == "notary" ? "Notary" : "Scribe") + std::string(" SDK 3.1"));
+      EXPECT_EQ(TextOf(node, "ep_sdk_version"),
+                (provider == "recorder_a" ? "RecorderA" : "RecorderB") + std::string(" SDK 3.1"));
       EXPECT_EQ(TextOf(node, "hardware_architecture"), "paper");
       EXPECT_EQ(TextOf(node, "onnx_model_filename"),
                 shape().memory ? std::nullopt : std::optional<std::string>("model.onnx"));
@@ -314,7 +316,7 @@ class Case {
         ASSERT_EQ(TextOf(node, "ep_cache_context"), row().stem + "_" + provider + number + ".bin");
         payload = ReadFile(Model().parent_path() / *TextOf(node, "ep_cache_context"));
       }
-      EXPECT_EQ(payload.starts_with(provider == "notary" ? "Notary\n" : "Scribe\n"), primary);
+      EXPECT_EQ(payload.starts_with(provider == "recorder_a" ? "RecorderA\n" : "RecorderB\n"), primary);
       // The graph inside the payload is called the same, prefix included.
       if (primary) {
         EXPECT_THAT(payload, HasSubstr(name));
@@ -358,8 +360,8 @@ void Case::Check() {
   EXPECT_THAT(found, testing::UnorderedElementsAreArray(files));
   EXPECT_EQ(FilesIn(scene_.in()).size() + FilesIn(scene_.out()).size(), files.size() + 1);
 
-  ExpectNodes("notary", row().source_of_notary, row().per_partition, row().notes, row().max_size);
-  if (shape().two) ExpectNodes("scribe", "Scribe", false, "", 0);
+  ExpectNodes("recorder_a", row().source_of_recorder_a, row().per_partition, row().notes, row().max_size);
+  if (shape().two) ExpectNodes("recorder_b", "RecorderB", false, "", 0);
   ExpectSignatureOfSource();
   onnx::ModelProto written = ParseProtoFile(Model());
   EXPECT_EQ(ContextNodesOf(written).size() < static_cast<size_t>(written.graph().node_size()), HasPlainNodes());

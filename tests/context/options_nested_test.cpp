@@ -5,8 +5,8 @@
 #include <set>
 
 #include "tests/context/context_proto.h"
-#include "tests/framework/clerks.h"
 #include "tests/framework/onnx_text.h"
+#include "tests/framework/recording_plugins.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
 
@@ -39,9 +39,9 @@ INSTANTIATE_TEST_SUITE_P(Embed, NestedContexts, testing::Bool(),
 
 TEST_P(NestedContexts, BodiesOfControlFlowHoldContextNodes) {
   TempDir dir;
-  auto environment = ClerkEnvironment();
+  auto environment = RecordingEnvironment();
   auto run = [&](const fs::path& path, bool flag) {
-    Session session(*environment, path, OptionsFor({"notary"}));
+    Session session(*environment, path, OptionsFor({"recorder_a"}));
     std::vector<std::vector<float>> results;
     for (const ValuePtr& value : session.Run(std::vector<ValuePtr>{Bools({}, {flag}), Floats({2}, {0.5, -1})})) {
       results.push_back(FloatsOf(*value));
@@ -53,7 +53,7 @@ TEST_P(NestedContexts, BodiesOfControlFlowHoldContextNodes) {
   auto no = run(model, false);
   EXPECT_EQ(yes, (std::vector<std::vector<float>>{{9, 17}, {3.5, 0.5}}));
 
-  SessionOptions options = OptionsFor({"notary"});
+  SessionOptions options = OptionsFor({"recorder_a"});
   options.Set("ep.context_enable", "1");
   options.Set("ep.context_embed_mode", GetParam() ? "1" : "0");
   options.Set("ep.context_node_name_prefix", "p_");

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "tests/context/context_proto.h"
-#include "tests/framework/clerks.h"
 #include "tests/framework/onnx_text.h"
+#include "tests/framework/recording_plugins.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
 
@@ -23,14 +23,14 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-// Mul and Abs for a clerk; Tanh and MatMul, with a weight, for the fallback.
+// Mul and Abs for a recording plugin; Tanh and MatMul, with a weight, for the fallback.
 constexpr std::string_view kMixed = R"(<ir_version: 8, opset_import: ["" : 17]>
   g (float[N, 2] x) => (float[N, 2] y) {
     w = Constant <value = float[2] {2, -3}> ()
     m = Constant <value = float[2, 2] {1, 2, 3, 4}> ()
     a = Mul(x, w) b = MatMul(a, m) c = Tanh(b) y = Abs(c)
   })";
-// A model that one clerk runs alone.
+// A model that one recording plugin runs alone.
 constexpr std::string_view kWhole = R"(<ir_version: 8, opset_import: ["" : 17]>
   g (float[N, 2] x) => (float[N, 2] y) {
     w = Constant <value = float[2] {2, -3}> ()
@@ -45,14 +45,14 @@ class ContextOptions : public testing::Test {
   }
 
   SessionOptions Compiling() const {
-    SessionOptions options = OptionsFor({"notary"});
-    options.provider_options["notary"]["ledger"] = ledger_.path();
+    SessionOptions options = OptionsFor({"recorder_a"});
+    options.provider_options["recorder_a"]["ledger"] = ledger_.path();
     options.Set("ep.context_enable", "1");
     return options;
   }
   SessionOptions Loading() const {
-    SessionOptions options = OptionsFor({"notary"});
-    options.provider_options["notary"]["ledger"] = ledger_.path();
+    SessionOptions options = OptionsFor({"recorder_a"});
+    options.provider_options["recorder_a"]["ledger"] = ledger_.path();
     return options;
   }
   void Compile(const std::string& name, const SessionOptions& options) {
@@ -80,11 +80,11 @@ class ContextOptions : public testing::Test {
   TempDir dir_;
   TempDir other_;
   Ledger ledger_{other_ / "ledger"};
-  std::unique_ptr<core::Environment> environment_ = ClerkEnvironment();
+  std::unique_ptr<core::Environment> environment_ = RecordingEnvironment();
 };
 
 TEST_F(ContextOptions, WithoutContextEnableNothingIsWritten) {
-  SessionOptions options = OptionsFor({"notary"});
+  SessionOptions options = OptionsFor({"recorder_a"});
   options.Set("ep.context_file_path", (dir_ / "given.onnx").string());
   Compile("mixed.onnx", options);
   EXPECT_THAT(FilesIn(dir_.path()), ElementsAre("mixed.onnx", "whole.onnx"));
@@ -96,31 +96,31 @@ TEST_F(ContextOptions, WhatTheSessionReportsIsWhatItWrote) {
   Session session(*environment_, dir_ / "mixed.onnx", options);
   ASSERT_NE(session.context_output(), nullptr);
   EXPECT_EQ(session.context_output()->model, dir_ / "mixed_ctx.onnx");
-  EXPECT_THAT(session.context_output()->files, ElementsAre(dir_ / "mixed_notary.bin", dir_ / "plain.data"));
+  EXPECT_THAT(session.context_output()->files, ElementsAre(dir_ / "mixed_recorder_a.bin", dir_ / "plain.data"));
   EXPECT_EQ(session.context_output()->context_nodes, 2u);
   EXPECT_EQ(session.context_output()->plain_nodes, 2u);
 }
 
 // Found out before anything is compiled.
 TEST_F(ContextOptions, NoFileMayBeCalledAsABinary) {
-  for (const char* name : {"mixed_notary.bin", "mixed_notary_1.bin"}) {
+  for (const char* name : {"mixed_recorder_a.bin", "mixed_recorder_a_1.bin"}) {
     SCOPED_TRACE(name);
     SessionOptions initializers = Compiling();
     initializers.Set("ep.context_model_external_initializers_file_name", name);
     EXPECT_THAT(
         FailureOfCompile("mixed.onnx", initializers),
-        AllOf(testing::StartsWith("INVALID_ARGUMENT"), HasSubstr(name), HasSubstr("binary of provider 'notary'"),
+        AllOf(testing::StartsWith("INVALID_ARGUMENT"), HasSubstr(name), HasSubstr("binary of provider 'recorder_a'"),
               HasSubstr("ep.context_model_external_initializers_file_name")));
   }
   SessionOptions model = Compiling();
-  model.Set("ep.context_file_path", (dir_ / "a_notary.bin_notary.bin").string());
+  model.Set("ep.context_file_path", (dir_ / "a_recorder_a.bin_recorder_a.bin").string());
   EXPECT_EQ(FailureOfCompile("mixed.onnx", model), "OK") << "its binary is called otherwise";
   EXPECT_EQ(ledger_.Count("compile"), 2u);
 }
 
 TEST_F(ContextOptions, NothingCompiledWritesNothing) {
   SessionOptions options = Compiling();
-  options.provider_options["notary"]["claim"] = "Neg";
+  options.provider_options["recorder_a"]["claim"] = "Neg";
   Session session(*environment_, dir_ / "mixed.onnx", options);
   EXPECT_EQ(session.context_output(), nullptr);
   EXPECT_EQ(RunOn(session, {1, 2}, {0, 0}), (std::vector<float>{0, 0}));
@@ -132,7 +132,7 @@ TEST_F(ContextOptions, AContextModelIsNotCompiledAgain) {
   auto before = ContentOf(dir_.path());
   SessionOptions options = Compiling();
   EXPECT_THAT(FailureOfCompile("mixed_ctx.onnx", options),
-              AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("g_notary_0"), HasSubstr("source model")));
+              AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("g_recorder_a_0"), HasSubstr("source model")));
   options.Set("epiphyte.context_overwrite", "1");
   options.Set("ep.context_file_path", (dir_ / "mixed_ctx.onnx").string());
   EXPECT_THAT(FailureOfCompile("mixed_ctx.onnx", options),
@@ -146,7 +146,7 @@ TEST_F(ContextOptions, AContextModelIsNotCompiledAgain) {
 
 // An existing file in the way stays unchanged, and so does everything else.
 TEST_F(ContextOptions, ExistingFilesAreReplacedOnlyOnRequest) {
-  for (const char* existing : {"mixed_ctx.onnx", "mixed_notary.bin", "plain.data"}) {
+  for (const char* existing : {"mixed_ctx.onnx", "mixed_recorder_a.bin", "plain.data"}) {
     SCOPED_TRACE(existing);
     dir_.Write(existing, "somebody's");
     fs::last_write_time(dir_ / existing, fs::file_time_type::clock::now() - std::chrono::hours(1));
@@ -162,7 +162,7 @@ TEST_F(ContextOptions, ExistingFilesAreReplacedOnlyOnRequest) {
     options.Set("epiphyte.context_overwrite", "1");
     EXPECT_EQ(FailureOfCompile("mixed.onnx", options), "OK");
     EXPECT_EQ(Run("mixed_ctx.onnx", Loading()), Run("mixed.onnx", Loading()));
-    for (const char* file : {"mixed_ctx.onnx", "mixed_notary.bin", "plain.data"}) fs::remove(dir_ / file);
+    for (const char* file : {"mixed_ctx.onnx", "mixed_recorder_a.bin", "plain.data"}) fs::remove(dir_ / file);
   }
 }
 
@@ -204,7 +204,7 @@ TEST_F(ContextOptions, TheInitializersFileHasANameOfItsOwnInTheSameFolder) {
            {".", "without folders"},
            {"sub\\plain.data", "without folders"},
            {"mixed_ctx.onnx", "which is the context model itself"},
-           {"mixed_notary.bin", "which is the name of a binary of provider 'notary'"},
+           {"mixed_recorder_a.bin", "which is the name of a binary of provider 'recorder_a'"},
            {"mixed.onnx", "the source model is made of it"}}) {
     SessionOptions options = Compiling();
     options.Set(option, name);
@@ -243,11 +243,12 @@ TEST_F(ContextOptions, DisableModelCompileLoadsContextsOnly) {
   Compile("mixed.onnx", Compiling());
   SessionOptions options = Loading();
   options.Set("session.disable_model_compile", "1");
-  EXPECT_THAT(FailureOfRun("mixed.onnx", options), AllOf(HasSubstr("MODEL_REQUIRES_COMPILATION"), HasSubstr("notary")));
+  EXPECT_THAT(FailureOfRun("mixed.onnx", options),
+              AllOf(HasSubstr("MODEL_REQUIRES_COMPILATION"), HasSubstr("recorder_a")));
   EXPECT_EQ(Run("mixed_ctx.onnx", options), Run("mixed.onnx", Loading()));
 }
 
-TEST_F(ContextOptions, DisableCpuFallbackIsObeyedWhenCompilingAndWhenLoading) {
+TEST_F(ContextOptions, DisableCpuFallbackAppliesToCompilingAndLoading) {
   Compile("mixed.onnx", Compiling());
   SessionOptions options = Loading();
   options.Set("session.disable_cpu_ep_fallback", "1");
@@ -266,10 +267,11 @@ TEST_F(ContextOptions, VerdictOfTheProviderDecidesBeforeItSeesThePayload) {
   auto compile_with = [&](const char* verdict) {
     SessionOptions options = Compiling();
     options.Set("epiphyte.context_overwrite", "1");
-    options.provider_options["notary"]["pretend"] = verdict;
+    options.provider_options["recorder_a"]["pretend"] = verdict;
     Compile("mixed.onnx", options);
-    EXPECT_THAT(MetadataOf(ParseProtoFile(dir_ / "mixed_ctx.onnx")),
-                testing::Contains(testing::Pair("ep_compatibility_info.notary", std::string("notary/3 ") + verdict)));
+    EXPECT_THAT(
+        MetadataOf(ParseProtoFile(dir_ / "mixed_ctx.onnx")),
+        testing::Contains(testing::Pair("ep_compatibility_info.recorder_a", std::string("recorder_a/3 ") + verdict)));
   };
   SessionOptions strict = Loading();
   strict.Set("session.fail_on_suboptimal_compiled_model", "1");
@@ -280,14 +282,14 @@ TEST_F(ContextOptions, VerdictOfTheProviderDecidesBeforeItSeesThePayload) {
   compile_with("prefer");
   EXPECT_EQ(Run("mixed_ctx.onnx", Loading()), expected);
   size_t parsed = ledger_.Count("parse");
-  auto refused = AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("notary"), HasSubstr("because the test asked for it"));
+  auto refused = AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("recorder_a"), HasSubstr("because the test asked for it"));
   EXPECT_THAT(FailureOfRun("mixed_ctx.onnx", strict),
               AllOf(refused, HasSubstr("session.fail_on_suboptimal_compiled_model")));
   EXPECT_EQ(ledger_.Count("parse"), parsed);
 
   compile_with("unsupported");
   EXPECT_THAT(FailureOfRun("mixed_ctx.onnx", Loading()),
-              AllOf(refused, HasSubstr("g_notary_0"), HasSubstr("'Notary'"), HasSubstr("compile")));
+              AllOf(refused, HasSubstr("g_recorder_a_0"), HasSubstr("'RecorderA'"), HasSubstr("compile")));
   EXPECT_EQ(ledger_.Count("parse"), parsed);
 }
 
@@ -295,18 +297,18 @@ TEST_F(ContextOptions, AContextOfAnotherVersionOfThePluginIsRefused) {
   Compile("mixed.onnx", Compiling());
   Rewrite("mixed_ctx.onnx", [](onnx::ModelProto* model) {
     for (auto& entry : *model->mutable_metadata_props()) {
-      if (entry.key() == "ep_compatibility_info.notary") entry.set_value("notary/2 optimal");
+      if (entry.key() == "ep_compatibility_info.recorder_a") entry.set_value("recorder_a/2 optimal");
     }
   });
   EXPECT_THAT(FailureOfRun("mixed_ctx.onnx", Loading()),
-              AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("notary/2"), HasSubstr("notary/3")));
+              AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("recorder_a/2"), HasSubstr("recorder_a/3")));
 }
 
 TEST_F(ContextOptions, APluginThatFailsWhileSavingLeavesNothing) {
   for (const char* call : {"compile", "save"}) {
     SessionOptions options = Compiling();
-    options.provider_options["notary"]["fail"] = call;
-    EXPECT_THAT(FailureOfCompile("mixed.onnx", options), AllOf(HasSubstr("EP_FAIL"), HasSubstr("notary")));
+    options.provider_options["recorder_a"]["fail"] = call;
+    EXPECT_THAT(FailureOfCompile("mixed.onnx", options), AllOf(HasSubstr("EP_FAIL"), HasSubstr("recorder_a")));
     EXPECT_THAT(FilesIn(dir_.path()), ElementsAre("mixed.onnx", "whole.onnx"));
   }
 }
@@ -314,30 +316,30 @@ TEST_F(ContextOptions, APluginThatFailsWhileSavingLeavesNothing) {
 TEST_F(ContextOptions, WhateverAPluginSaysWhenLoadingFailsItIsInvalidGraph) {
   Compile("mixed.onnx", Compiling());
   SessionOptions options = Loading();
-  options.provider_options["notary"]["fail"] = "load";
+  options.provider_options["recorder_a"]["fail"] = "load";
   EXPECT_THAT(FailureOfRun("mixed_ctx.onnx", options),
-              AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("notary"), HasSubstr("load fails as asked")));
+              AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("recorder_a"), HasSubstr("load fails as asked")));
 }
 
 // The last float of the payload's tensors becomes another number: only a digest can tell.
 TEST_F(ContextOptions, VerifyHeaderChecksSizesAndNoDigests) {
   Compile("whole.onnx", Compiling());
   auto expected = Run("whole.onnx", Loading());
-  std::string bytes = ReadFile(dir_ / "whole_notary.bin");
+  std::string bytes = ReadFile(dir_ / "whole_recorder_a.bin");
   const float old_weight = -3, new_weight = -4;
   size_t at = bytes.find(std::string(reinterpret_cast<const char*>(&old_weight), sizeof(float)));
   ASSERT_NE(at, std::string::npos);
   std::string changed = bytes;
   changed.replace(at, sizeof(float), reinterpret_cast<const char*>(&new_weight), sizeof(float));
-  dir_.Write("whole_notary.bin", changed);
+  dir_.Write("whole_recorder_a.bin", changed);
 
   EXPECT_THAT(FailureOfRun("whole_ctx.onnx", Loading()),
-              AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("whole_notary.bin"), HasSubstr("digest")));
+              AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("whole_recorder_a.bin"), HasSubstr("digest")));
   SessionOptions header = Loading();
   header.Set("ep.context_verify", "header");
   EXPECT_NE(Run("whole_ctx.onnx", header), expected);
 
-  dir_.Write("whole_notary.bin", bytes + "x");
+  dir_.Write("whole_recorder_a.bin", bytes + "x");
   EXPECT_THAT(FailureOfRun("whole_ctx.onnx", header), AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("bytes")));
 }
 
@@ -366,13 +368,14 @@ TEST_F(ContextOptions, TheInitializersFolderMovesWeightsAndNeverContexts) {
   auto expected = Run("mixed.onnx", Loading());
   TempDir weights;
   fs::rename(dir_ / "plain.data", weights / "plain.data");
-  weights.Write("mixed_notary.bin", "a decoy");
+  weights.Write("mixed_recorder_a.bin", "a decoy");
   SessionOptions moved = Loading();
   moved.Set("session.model_external_initializers_file_folder_path", weights.path().string());
   EXPECT_EQ(Run("mixed_ctx.onnx", moved), expected);
 
-  fs::rename(dir_ / "mixed_notary.bin", weights / "mixed_notary.bin");
-  EXPECT_THAT(FailureOfRun("mixed_ctx.onnx", moved), AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("mixed_notary.bin")));
+  fs::rename(dir_ / "mixed_recorder_a.bin", weights / "mixed_recorder_a.bin");
+  EXPECT_THAT(FailureOfRun("mixed_ctx.onnx", moved),
+              AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("mixed_recorder_a.bin")));
 }
 
 // The context file path locates the contexts of a model from memory. For a model from a file the model's own folder
@@ -380,13 +383,13 @@ TEST_F(ContextOptions, TheInitializersFolderMovesWeightsAndNeverContexts) {
 TEST_F(ContextOptions, TheContextFilePathCountsOnlyForModelsFromMemory) {
   Compile("mixed.onnx", Compiling());
   auto expected = Run("mixed.onnx", Loading());
-  other_.Write("mixed_notary.bin", "a decoy");
+  other_.Write("mixed_recorder_a.bin", "a decoy");
   SessionOptions options = Loading();
   options.Set("ep.context_file_path", (other_ / "mixed_ctx.onnx").string());
   EXPECT_EQ(Run("mixed_ctx.onnx", options), expected);
   std::string bytes = ReadFile(dir_ / "mixed_ctx.onnx");
   EXPECT_THAT(FailureOf([&] { Session session(*environment_, bytes.data(), bytes.size(), options); }),
-              AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("mixed_notary.bin")));
+              AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("mixed_recorder_a.bin")));
 }
 
 TEST_F(ContextOptions, PrefixesKeepTheContextsOfTwoModelsApart) {
@@ -406,28 +409,28 @@ TEST_F(ContextOptions, PrefixesKeepTheContextsOfTwoModelsApart) {
 }
 
 TEST_F(ContextOptions, ProvidersWithTheSameOptionsDifferOnlyByTheirNames) {
-  SessionOptions options = OptionsFor({"scribe", "notary"});
+  SessionOptions options = OptionsFor({"recorder_b", "recorder_a"});
   options.Set("ep.context_enable", "1");
-  options.provider_options["scribe"]["claim"] = "Abs";
+  options.provider_options["recorder_b"]["claim"] = "Abs";
   Compile("mixed.onnx", options);
-  EXPECT_THAT(FilesIn(dir_.path()),
-              ElementsAre("mixed.onnx", "mixed_ctx.onnx", "mixed_notary.bin", "mixed_scribe.bin", "whole.onnx"));
+  EXPECT_THAT(FilesIn(dir_.path()), ElementsAre("mixed.onnx", "mixed_ctx.onnx", "mixed_recorder_a.bin",
+                                                "mixed_recorder_b.bin", "whole.onnx"));
   auto expected = Run("mixed.onnx", Loading());
   // The order of the list does not matter. If the list lacks one of the providers, the error names it.
-  EXPECT_EQ(Run("mixed_ctx.onnx", OptionsFor({"notary", "scribe"})), expected);
-  EXPECT_EQ(Run("mixed_ctx.onnx", OptionsFor({"scribe", "cpu", "notary"})), expected);
-  EXPECT_THAT(FailureOfRun("mixed_ctx.onnx", OptionsFor({"notary"})),
-              AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("'Scribe'"), HasSubstr("'scribe'")));
+  EXPECT_EQ(Run("mixed_ctx.onnx", OptionsFor({"recorder_a", "recorder_b"})), expected);
+  EXPECT_EQ(Run("mixed_ctx.onnx", OptionsFor({"recorder_b", "cpu", "recorder_a"})), expected);
+  EXPECT_THAT(FailureOfRun("mixed_ctx.onnx", OptionsFor({"recorder_a"})),
+              AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("'RecorderB'"), HasSubstr("'recorder_b'")));
 }
 
 // The CPU provider makes contexts where the user lists it, as any other does.
 TEST_F(ContextOptions, TheFallbackListedByNameMakesContextsToo) {
-  SessionOptions options = OptionsFor({"notary", "cpu"});
+  SessionOptions options = OptionsFor({"recorder_a", "cpu"});
   options.Set("ep.context_enable", "1");
   Compile("mixed.onnx", options);
   EXPECT_THAT(FilesIn(dir_.path()),
-              ElementsAre("mixed.onnx", "mixed_cpu.bin", "mixed_ctx.onnx", "mixed_notary.bin", "whole.onnx"));
-  SessionOptions loading = OptionsFor({"notary", "cpu"});
+              ElementsAre("mixed.onnx", "mixed_cpu.bin", "mixed_ctx.onnx", "mixed_recorder_a.bin", "whole.onnx"));
+  SessionOptions loading = OptionsFor({"recorder_a", "cpu"});
   loading.Set("session.disable_model_compile", "1");
   EXPECT_EQ(Run("mixed_ctx.onnx", loading), Run("mixed.onnx", Loading()));
 }
@@ -470,12 +473,12 @@ TEST_F(ContextOptions, MetadataOfTheSourceIsKeptButForItsClaimsAboutPlugins) {
     entry->set_value(value);
   };
   add("author", "somebody");
-  add("ep_compatibility_info.notary", "notary/1");
+  add("ep_compatibility_info.recorder_a", "recorder_a/1");
   dir_.Write("mixed.onnx", source.SerializeAsString());
   Compile("mixed.onnx", Compiling());
   auto metadata = MetadataOf(ParseProtoFile(dir_ / "mixed_ctx.onnx"));
   EXPECT_EQ(metadata["author"], "somebody");
-  EXPECT_EQ(metadata["ep_compatibility_info.notary"], "notary/3 optimal");
+  EXPECT_EQ(metadata["ep_compatibility_info.recorder_a"], "recorder_a/3 optimal");
   dir_.Write("mixed.onnx", OnnxFromText(kMixed));
   EXPECT_EQ(Run("mixed_ctx.onnx", Loading()), Run("mixed.onnx", Loading()));
 }

@@ -10,8 +10,8 @@
 #include "core/registry/catalog.h"
 #include "epiphyte/kit/plugin/plugin.hpp"
 #include "tests/context/context_proto.h"
-#include "tests/framework/clerks.h"
 #include "tests/framework/onnx_text.h"
+#include "tests/framework/recording_plugins.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
 
@@ -56,7 +56,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// A clerk may take Mul, Neg and Abs; Tanh is for the fallback.
+// A recording plugin may take Mul, Neg and Abs; Tanh is for the fallback.
 constexpr std::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17]>
   main_graph (float[3] x) => (float[3] y) {
     w = Constant <value = float[3] {2, -3, 0.5}> ()
@@ -70,18 +70,18 @@ class PlainNodes : public testing::Test {
     expected_ = Run("model.onnx", OptionsFor({"cpu"}));
   }
 
-  // The clerk leaves Neg to others.
-  SessionOptions Compiling(std::vector<std::string> providers = {"notary"}) const {
+  // The recording plugin leaves Neg to others.
+  SessionOptions Compiling(std::vector<std::string> providers = {"recorder_a"}) const {
     SessionOptions options = OptionsFor(std::move(providers));
-    options.provider_options["notary"]["claim"] = "Mul,Abs";
+    options.provider_options["recorder_a"]["claim"] = "Mul,Abs";
     options.Set("ep.context_enable", "1");
     return options;
   }
   // Here it would take it.
-  SessionOptions Loading(std::vector<std::string> providers = {"notary"}) const {
+  SessionOptions Loading(std::vector<std::string> providers = {"recorder_a"}) const {
     SessionOptions options = OptionsFor(std::move(providers));
     for (const auto& provider : options.providers) {
-      if (provider.name == "notary" || provider.name == "scribe")
+      if (provider.name == "recorder_a" || provider.name == "recorder_b")
         options.provider_options[provider.name]["ledger"] = ledger_.path();
     }
     return options;
@@ -97,7 +97,7 @@ class PlainNodes : public testing::Test {
   TempDir dir_;
   TempDir other_;
   Ledger ledger_{other_ / "ledger"};
-  std::unique_ptr<core::Environment> environment_ = ClerkEnvironment();
+  std::unique_ptr<core::Environment> environment_ = RecordingEnvironment();
   std::vector<float> expected_;
   std::map<std::string, std::string> placed_;  // by operator
 };
@@ -125,16 +125,16 @@ TEST_P(PlainNodesOf, APluginThatWouldTakeMoreByNowCompilesNothing) {
     EXPECT_EQ(Run("model_ctx.onnx", options), expected_) << disabled;
     EXPECT_EQ(placed_["Neg"], "cpu");
     EXPECT_EQ(placed_["Tanh"], "cpu");
-    EXPECT_EQ(placed_["EPContext"], "notary");
+    EXPECT_EQ(placed_["EPContext"], "recorder_a");
   }
   EXPECT_EQ(ledger_.Count("compile"), 0u);
   EXPECT_EQ(ledger_.Count("parse"), 2u);
 }
 
-TEST_P(PlainNodesOf, APluginThatWasNotThereThenGetsNothing) {
+TEST_P(PlainNodesOf, PluginInstalledLaterGetsNoPlainNodes) {
   Compile(Compiling());
   for (const char* disabled : {"0", "1"}) {
-    SessionOptions options = Loading({"scribe", "notary"});
+    SessionOptions options = Loading({"recorder_b", "recorder_a"});
     options.Set("session.disable_model_compile", disabled);
     EXPECT_EQ(Run("model_ctx.onnx", options), expected_);
     EXPECT_EQ(placed_["Neg"], "cpu");
@@ -145,7 +145,7 @@ TEST_P(PlainNodesOf, APluginThatWasNotThereThenGetsNothing) {
 // The fallback runs plain nodes without compiling them, even if the user lists it.
 TEST_P(PlainNodesOf, TheListedFallbackRunsThemWhereCompilingIsDisabled) {
   Compile(Compiling());
-  SessionOptions options = Loading({"notary", "cpu"});
+  SessionOptions options = Loading({"recorder_a", "cpu"});
   options.Set("session.disable_model_compile", "1");
   EXPECT_EQ(Run("model_ctx.onnx", options), expected_);
   EXPECT_THAT(FailureOf([&] { Run("model.onnx", options); }),
@@ -153,7 +153,7 @@ TEST_P(PlainNodesOf, TheListedFallbackRunsThemWhereCompilingIsDisabled) {
 }
 
 // Better compiled than not run at all, under a name that no partition of the payload has.
-TEST_P(PlainNodesOf, WhatNobodyElseRunsIsOfferedToTheOthers) {
+TEST_P(PlainNodesOf, NodesWithoutTheirProviderAreOfferedToTheOthers) {
   dir_.Write("model.onnx", OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
     main_graph (float[3] x) => (float[3] y) {
       w = Constant <value = float[3] {2, -3, 0.5}> ()
@@ -164,19 +164,19 @@ TEST_P(PlainNodesOf, WhatNobodyElseRunsIsOfferedToTheOthers) {
   SessionOptions options = Loading();
   options.Set("session.disable_cpu_ep_fallback", "1");
   EXPECT_EQ(Run("model_ctx.onnx", options), expected_);
-  EXPECT_EQ(placed_["Neg"], "notary");
-  EXPECT_THAT(ledger_.Lines(), testing::Contains("compile main_graph_notary_2"));
+  EXPECT_EQ(placed_["Neg"], "recorder_a");
+  EXPECT_THAT(ledger_.Lines(), testing::Contains("compile main_graph_recorder_a_2"));
   options.Set("session.disable_model_compile", "1");
   EXPECT_THAT(FailureOf([&] { Run("model_ctx.onnx", options); }),
-              AllOf(HasSubstr("MODEL_REQUIRES_COMPILATION"), HasSubstr("'notary'"), HasSubstr("plain nodes")));
+              AllOf(HasSubstr("MODEL_REQUIRES_COMPILATION"), HasSubstr("'recorder_a'"), HasSubstr("plain nodes")));
 }
 
 // A provider without contexts compiles at each load, so it gets the nodes that it had, and none if it had none.
-TEST_P(PlainNodesOf, AProviderWithoutContextsHasItsNodesBack) {
+TEST_P(PlainNodesOf, ProviderWithoutContextsGetsItsNodesAgain) {
   environment_->catalog().Register(EpPluginQuery, 10);
-  Compile(Compiling({"notary", "abacus"}));
+  Compile(Compiling({"recorder_a", "abacus"}));
   abacus_compiled = 0;
-  EXPECT_EQ(Run("model_ctx.onnx", Loading({"notary", "abacus"})), expected_);
+  EXPECT_EQ(Run("model_ctx.onnx", Loading({"recorder_a", "abacus"})), expected_);
   EXPECT_EQ(placed_["Neg"], "abacus");
   EXPECT_EQ(abacus_compiled, 1);
   // Without it, they are the fallback's.
@@ -185,12 +185,12 @@ TEST_P(PlainNodesOf, AProviderWithoutContextsHasItsNodesBack) {
   EXPECT_EQ(ledger_.Count("compile"), 0u);
 }
 
-TEST_F(PlainNodes, AProviderWithoutContextsThatHadNothingGetsNothing) {
+TEST_F(PlainNodes, ProviderWithoutNodesInTheModelGetsNone) {
   environment_->catalog().Register(EpPluginQuery, 10);
   Compile(Compiling());
   abacus_compiled = 0;
   for (const char* disabled : {"0", "1"}) {
-    SessionOptions options = Loading({"abacus", "notary"});
+    SessionOptions options = Loading({"abacus", "recorder_a"});
     options.Set("session.disable_model_compile", disabled);
     EXPECT_EQ(Run("model_ctx.onnx", options), expected_);
     EXPECT_EQ(placed_["Neg"], "cpu");
@@ -198,7 +198,7 @@ TEST_F(PlainNodes, AProviderWithoutContextsThatHadNothingGetsNothing) {
   EXPECT_EQ(abacus_compiled, 0);
 }
 
-TEST_F(PlainNodes, TheModelSaysWhoHadThem) {
+TEST_F(PlainNodes, ModelRecordsTheirProvider) {
   environment_->catalog().Register(EpPluginQuery, 10);
   const auto recorded = [&](const SessionOptions& options) {
     SessionOptions overwriting = options;
@@ -207,14 +207,14 @@ TEST_F(PlainNodes, TheModelSaysWhoHadThem) {
     return core::ReadPlainProviders(MetadataOf(ParseProtoFile(dir_ / "model_ctx.onnx"))).value();
   };
   EXPECT_THAT(recorded(Compiling()), testing::ElementsAre("cpu"));
-  EXPECT_THAT(recorded(Compiling({"notary", "abacus"})), testing::ElementsAre("abacus", "cpu"));
-  EXPECT_THAT(recorded(Compiling({"notary", "cpu"})), testing::IsEmpty());
+  EXPECT_THAT(recorded(Compiling({"recorder_a", "abacus"})), testing::ElementsAre("abacus", "cpu"));
+  EXPECT_THAT(recorded(Compiling({"recorder_a", "cpu"})), testing::IsEmpty());
   // The record in the form of version 2.
   EXPECT_THAT(core::ReadPlainProviders({{"epiphyte.context.plain", "abacus,cpu"}}).value(),
               testing::ElementsAre("abacus", "cpu"));
 }
 
-TEST_F(PlainNodes, MergingKeepsWhoHadThem) {
+TEST_F(PlainNodes, MergingKeepsTheirProvider) {
   Compile(Compiling());
   core::MergeOptions merge;
   merge.models = {dir_ / "model_ctx.onnx", dir_ / "model_ctx.onnx"};
@@ -263,7 +263,7 @@ TEST_F(PlainNodes, NothingToCompileIsAnErrorOrAPlainModelOnRequest) {
   options.Set("epiphyte.context_if_empty", "error");
   EXPECT_THAT(FailureOf([&] { Session session(*environment_, model, options); }),
               testing::AllOf(testing::StartsWith("INVALID_ARGUMENT"), HasSubstr("folded.onnx"),
-                             HasSubstr("'notary' got no node"), HasSubstr("epiphyte.context_if_empty")));
+                             HasSubstr("'recorder_a' got no node"), HasSubstr("epiphyte.context_if_empty")));
   EXPECT_FALSE(std::filesystem::exists(dir_ / "folded_ctx.onnx"));
   options.Set("epiphyte.context_if_empty", "plain");
   {
@@ -275,12 +275,12 @@ TEST_F(PlainNodes, NothingToCompileIsAnErrorOrAPlainModelOnRequest) {
   EXPECT_EQ(RunOn(session, {2}, {1, 1}), (std::vector<float>{-2, 3}));
 }
 
-TEST_F(PlainNodes, NobodyWhoCompilesIsAnErrorThatNamesTheProviders) {
+TEST_F(PlainNodes, WithoutACompilingProviderTheErrorNamesTheProviders) {
   SessionOptions options = Compiling();
-  options.provider_options["notary"]["claim"] = "";
+  options.provider_options["recorder_a"]["claim"] = "";
   options.Set("epiphyte.context_if_empty", "error");
   EXPECT_THAT(FailureOf([&] { Session session(*environment_, dir_ / "model.onnx", options); }),
-              testing::AllOf(HasSubstr("'notary' got no node"),
+              testing::AllOf(HasSubstr("'recorder_a' got no node"),
                              HasSubstr("'cpu' is only the fallback and doesn't compile the ")));
   options.Set("epiphyte.context_if_empty", "plain");
   Session compiled(*environment_, dir_ / "model.onnx", options);

@@ -5,8 +5,8 @@
 
 #include "core/context/context_model.h"
 #include "core/onnx/model_reader.h"
-#include "tests/framework/clerks.h"
 #include "tests/framework/onnx_text.h"
+#include "tests/framework/recording_plugins.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
 
@@ -24,9 +24,9 @@ using testing::Pair;
 class PluginsOwn : public testing::Test {
  protected:
   SessionOptions Options(const std::map<std::string, std::string>& more = {}) const {
-    SessionOptions options = OptionsFor({"notary"});
-    options.provider_options["notary"] = more;
-    options.provider_options["notary"]["ledger"] = ledger_.path();
+    SessionOptions options = OptionsFor({"recorder_a"});
+    options.provider_options["recorder_a"] = more;
+    options.provider_options["recorder_a"]["ledger"] = ledger_.path();
     return options;
   }
   std::string Compile(const std::map<std::string, std::string>& more) {
@@ -40,7 +40,7 @@ class PluginsOwn : public testing::Test {
 
   TempDir dir_;
   Ledger ledger_{dir_ / "ledger"};
-  std::unique_ptr<core::Environment> environment_ = ClerkEnvironment();
+  std::unique_ptr<core::Environment> environment_ = RecordingEnvironment();
   std::filesystem::path model_ = dir_.Write(
       "model.onnx",
       OnnxFromText(

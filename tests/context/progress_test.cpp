@@ -9,8 +9,8 @@
 
 #include "core/cache/open_session.h"
 #include "tests/context/context_proto.h"
-#include "tests/framework/clerks.h"
 #include "tests/framework/onnx_text.h"
+#include "tests/framework/recording_plugins.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
 
@@ -73,7 +73,7 @@ class ProgressTest : public testing::Test {
   }
 
   TempDir dir_;
-  std::unique_ptr<core::Environment> environment_ = ClerkEnvironment();
+  std::unique_ptr<core::Environment> environment_ = RecordingEnvironment();
   std::vector<SessionProgress> reports_;
   std::function<bool(const SessionProgress&)> cancel_;
 };
@@ -139,7 +139,7 @@ TEST_F(ProgressTest, AProviderThatSaysNothingDoesNotKeepASessionFromBeingCancell
   for (const SessionPhase phase : {SessionPhase::kRead, SessionPhase::kTransform, SessionPhase::kPartition,
                                    SessionPhase::kCompile, SessionPhase::kWrite}) {
     cancel_ = [&](const SessionProgress& at) { return at.phase == phase; };
-    EXPECT_THAT(Make(model, CompileOptions("notary")), HasSubstr("MODEL_LOAD_CANCELED"));
+    EXPECT_THAT(Make(model, CompileOptions("recorder_a")), HasSubstr("MODEL_LOAD_CANCELED"));
     EXPECT_THAT(FilesIn(dir_.path()), ElementsAre("model.onnx"));
   }
 }

@@ -10,15 +10,15 @@
 #include "core/abi/handles.h"
 #include "core/context/context_model.h"
 #include "core/context/merge.h"
-#include "core/context/seal.h"
 #include "core/context/reseal.h"
+#include "core/context/seal.h"
 #include "core/context/share_group.h"
 #include "core/onnx/write/metadata_entry.h"
 #include "core/onnx/write/model_writer.h"
 #include "tests/context/context_proto.h"
-#include "tests/framework/clerks.h"
 #include "tests/framework/mappings.h"
 #include "tests/framework/onnx_text.h"
+#include "tests/framework/recording_plugins.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
 
@@ -62,19 +62,19 @@ class Review : public testing::Test {
   // Writes a model of that name, and its context model beside it.
   void Compile(const std::string& file) {
     dir_.Write(file, Plain("a"));
-    SessionOptions options = OptionsFor({"notary"});
+    SessionOptions options = OptionsFor({"recorder_a"});
     options.Set("ep.context_enable", "1");
     const Session session(*environment_, dir_ / file, options);
   }
   SessionOptions Compiling(bool last) const {
-    SessionOptions options = OptionsFor({"notary"});
+    SessionOptions options = OptionsFor({"recorder_a"});
     options.Set("ep.context_enable", "1");
     options.Set("ep.share_ep_contexts", "1");
     if (last) options.Set("ep.stop_share_ep_contexts", "1");
     return options;
   }
   TempDir dir_;
-  std::unique_ptr<core::Environment> environment_ = ClerkEnvironment();
+  std::unique_ptr<core::Environment> environment_ = RecordingEnvironment();
 };
 
 TEST_F(Review, ASessionThatWaitsForAGroupThatEndsBeginsTheNext) {
@@ -127,7 +127,7 @@ TEST_F(Review, WorkspacesGoBeforeThePayloadsTheyMayView) {
 
 TEST_F(Review, APayloadOfStringsIsRefused) {
   dir_.Write("a.onnx", Plain("a"));
-  SessionOptions compile = OptionsFor({"notary"});
+  SessionOptions compile = OptionsFor({"recorder_a"});
   compile.Set("ep.context_enable", "1");
   compile.Set("ep.context_embed_mode", "1");
   { Session session(*environment_, dir_ / "a.onnx", compile); }
@@ -140,9 +140,9 @@ TEST_F(Review, APayloadOfStringsIsRefused) {
   attribute->set_type(onnx::AttributeProto::TENSOR);
   attribute->mutable_t()->set_data_type(onnx::TensorProto::STRING);
   attribute->mutable_t()->add_dims(1);
-  attribute->mutable_t()->add_string_data("clerk");
+  attribute->mutable_t()->add_string_data("recording plugin");
   const std::string failure = FailureOf([&] {
-    Session session(*environment_, dir_.Write("bad.onnx", model.SerializeAsString()), OptionsFor({"notary"}));
+    Session session(*environment_, dir_.Write("bad.onnx", model.SerializeAsString()), OptionsFor({"recorder_a"}));
   });
   EXPECT_THAT(failure, AllOf(testing::StartsWith("INVALID_GRAPH"), HasSubstr("ep_cache_context"), HasSubstr("string")));
 }
@@ -169,7 +169,7 @@ TEST_F(Review, MessagesAboutNodesArePrintable) {
     }
     const std::string bad = dir_.Write("bad.onnx", "").string();
     dir_.Write("bad.onnx", model.SerializeAsString());
-    const std::string failure = FailureOf([&] { Session session(*environment_, bad, OptionsFor({"notary"})); });
+    const std::string failure = FailureOf([&] { Session session(*environment_, bad, OptionsFor({"recorder_a"})); });
     EXPECT_THAT(failure, testing::StartsWith("INVALID_GRAPH"));
     EXPECT_TRUE(std::none_of(failure.begin(), failure.end(), [](char c) { return c >= 0 && c < ' '; })) << failure;
     EXPECT_EQ(failure.find('\xff'), std::string::npos);
@@ -214,7 +214,7 @@ TEST_F(Review, ASessionOfTheGroupCreatedByACallbackIsRefused) {
 TEST_F(Review, MergingReplacesNoModelThatItReads) {
   for (const char* name : {"a", "b"}) {
     dir_.Write(std::string(name) + ".onnx", Plain(name));
-    SessionOptions compile = OptionsFor({"notary"});
+    SessionOptions compile = OptionsFor({"recorder_a"});
     compile.Set("ep.context_enable", "1");
     Session session(*environment_, dir_ / (std::string(name) + ".onnx"), compile);
   }
@@ -261,20 +261,20 @@ TEST_F(Review, ExternalDataOfFunctionsIsProtectedToo) {
   tensor->clear_float_data();
   tensor->clear_raw_data();
   tensor->set_data_location(onnx::TensorProto::EXTERNAL);
-  for (auto [key, value] : {std::pair{"location", "a_notary.bin"}, {"offset", "0"}, {"length", "8"}}) {
+  for (auto [key, value] : {std::pair{"location", "a_recorder_a.bin"}, {"offset", "0"}, {"length", "8"}}) {
     auto* entry = tensor->add_external_data();
     entry->set_key(key);
     entry->set_value(value);
   }
   const std::string bytes(reinterpret_cast<const char*>(values), sizeof values);
-  dir_.Write("a_notary.bin", bytes);
+  dir_.Write("a_recorder_a.bin", bytes);
   dir_.Write("a.onnx", model.SerializeAsString());
-  SessionOptions options = OptionsFor({"notary"});
+  SessionOptions options = OptionsFor({"recorder_a"});
   options.Set("ep.context_enable", "1");
   options.Set("epiphyte.context_overwrite", "1");
   EXPECT_THAT(FailureOf([&] { Session session(*environment_, dir_ / "a.onnx", options); }),
-              AllOf(testing::StartsWith("INVALID_ARGUMENT"), HasSubstr("a_notary.bin")));
-  EXPECT_EQ(ReadFile(dir_ / "a_notary.bin"), bytes);
+              AllOf(testing::StartsWith("INVALID_ARGUMENT"), HasSubstr("a_recorder_a.bin")));
+  EXPECT_EQ(ReadFile(dir_ / "a_recorder_a.bin"), bytes);
 }
 
 TEST_F(Review, ResealingKeepsTheFilesMode) {
@@ -291,25 +291,26 @@ TEST_F(Review, ResealingThroughALinkLeavesALoadableModel) {
   fs::create_directories(dir_ / "blobs");
   fs::create_directories(dir_ / "snapshot");
   Compile("blobs/m.onnx");
-  for (const char* name : {"m_ctx.onnx", "m_notary.bin"})
+  for (const char* name : {"m_ctx.onnx", "m_recorder_a.bin"})
     fs::create_symlink(fs::path("../blobs") / name, dir_ / "snapshot" / name);
   core::Reseal(dir_ / "snapshot/m_ctx.onnx");
   EXPECT_TRUE(fs::is_symlink(dir_ / "snapshot/m_ctx.onnx"));
-  EXPECT_EQ(FailureOf([&] { Session session(*environment_, dir_ / "snapshot/m_ctx.onnx", OptionsFor({"notary"})); }),
-            "OK");
+  EXPECT_EQ(
+      FailureOf([&] { Session session(*environment_, dir_ / "snapshot/m_ctx.onnx", OptionsFor({"recorder_a"})); }),
+      "OK");
 }
 
 // A record under another name is as good as none, and then nothing would be compared.
 TEST_F(Review, APayloadWithoutARecordAmongRecordsIsRefused) {
   Compile("a.onnx");
   onnx::ModelProto model = ParseProtoFile(dir_ / "a_ctx.onnx");
-  fs::copy_file(dir_ / "a_notary.bin", dir_ / "other.bin");
+  fs::copy_file(dir_ / "a_recorder_a.bin", dir_ / "other.bin");
   SetText(model.mutable_graph()->mutable_node(0), "ep_cache_context", "other.bin");
   dir_.Write("a_ctx.onnx", model.SerializeAsString());
   core::Reseal(dir_ / "a_ctx.onnx");
-  EXPECT_THAT(FailureOf([&] { Session session(*environment_, dir_ / "a_ctx.onnx", OptionsFor({"notary"})); }),
+  EXPECT_THAT(FailureOf([&] { Session session(*environment_, dir_ / "a_ctx.onnx", OptionsFor({"recorder_a"})); }),
               AllOf(testing::StartsWith("INVALID_GRAPH"), HasSubstr("other.bin"), HasSubstr("records")));
-  SessionOptions header = OptionsFor({"notary"});
+  SessionOptions header = OptionsFor({"recorder_a"});
   header.Set("ep.context_verify", "header");
   EXPECT_EQ(FailureOf([&] { Session session(*environment_, dir_ / "a_ctx.onnx", header); }), "OK");
 }
@@ -321,7 +322,7 @@ TEST_F(Review, AModelWithTheSameEntryTwiceIsRefusedOrKeepsTheFirst) {
                                    {"epiphyte.context.seal", std::string(32, '0')},
                                    {"epiphyte.context.seal", ""}}) {
     dir_.Write("a_ctx.onnx", bytes + core::MetadataEntry(key, value));
-    EXPECT_THAT(FailureOf([&] { Session session(*environment_, dir_ / "a_ctx.onnx", OptionsFor({"notary"})); }),
+    EXPECT_THAT(FailureOf([&] { Session session(*environment_, dir_ / "a_ctx.onnx", OptionsFor({"recorder_a"})); }),
                 AllOf(testing::StartsWith("INVALID_GRAPH"), HasSubstr("seal")));
   }
 }
@@ -331,7 +332,7 @@ TEST_F(Review, CutAnywhereAModelIsRefused) {
   const std::string bytes = ReadFile(dir_ / "a_ctx.onnx");
   for (size_t size = 0; size < bytes.size(); ++size) {
     dir_.Write("a_ctx.onnx", bytes.substr(0, size));
-    EXPECT_THAT(FailureOf([&] { Session session(*environment_, dir_ / "a_ctx.onnx", OptionsFor({"notary"})); }),
+    EXPECT_THAT(FailureOf([&] { Session session(*environment_, dir_ / "a_ctx.onnx", OptionsFor({"recorder_a"})); }),
                 testing::AnyOf(testing::StartsWith("INVALID_GRAPH"), testing::StartsWith("INVALID_PROTOBUF")))
         << size;
   }
@@ -341,16 +342,16 @@ TEST_F(Review, RelativePathsWithoutAFolder) {
   const fs::path before = fs::current_path();
   fs::current_path(dir_.path());
   dir_.Write("mødel ⚡.onnx", Plain("a"));
-  SessionOptions compile = OptionsFor({"notary"});
+  SessionOptions compile = OptionsFor({"recorder_a"});
   compile.Set("ep.context_enable", "1");
   const std::string failure = FailureOf([&] {
     { Session session(*environment_, "mødel ⚡.onnx", compile); }
-    Session loaded(*environment_, "mødel ⚡_ctx.onnx", OptionsFor({"notary"}));
+    Session loaded(*environment_, "mødel ⚡_ctx.onnx", OptionsFor({"recorder_a"}));
     core::MergeOptions merge;
     merge.models = {"mødel ⚡_ctx.onnx", "mødel ⚡.onnx"};
     merge.output = "merged.onnx";
     core::MergeContextModels(merge, environment_->catalog());
-    Session merged(*environment_, "merged.onnx", OptionsFor({"notary"}));
+    Session merged(*environment_, "merged.onnx", OptionsFor({"recorder_a"}));
     core::Reseal("merged.onnx");
   });
   fs::current_path(before);

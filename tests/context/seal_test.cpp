@@ -72,7 +72,7 @@ TEST(Seal, AModelOfAnotherToolNeedsNone) {
   EXPECT_EQ(FailureOf([&] { Require(old); }), "OK");
 }
 
-TEST(Seal, AModelThatPromisesOneMustHaveIt) {
+TEST(Seal, ModelMarkedAsSealedMustHaveASeal) {
   const std::string lost = Plain() + core::MetadataEntry(core::kContextVersionKey, core::kContextVersion);
   EXPECT_THAT(FailureOf([&] { Require(lost); }), AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("model 'm'"),
                                                        HasSubstr("no seal"), HasSubstr("ResealContext")));

@@ -1,4 +1,4 @@
-// Sharing: models with the same weights, and sessions of share groups that compile and load them with the notary.
+// Sharing: models with the same weights, and sessions of share groups that compile and load them with the recorder_a.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "tests/context/context_proto.h"
-#include "tests/framework/clerks.h"
 #include "tests/framework/mappings.h"
 #include "tests/framework/onnx_text.h"
+#include "tests/framework/recording_plugins.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
 
@@ -57,8 +57,8 @@ class Sharing : public testing::Test {
   static std::string ContextOf(int n) { return Name(n) + "_ctx.onnx"; }
 
   core::SessionOptions Providers() const {
-    core::SessionOptions options = OptionsFor({"notary"});
-    options.provider_options["notary"]["ledger"] = ledger_.path();
+    core::SessionOptions options = OptionsFor({"recorder_a"});
+    options.provider_options["recorder_a"]["ledger"] = ledger_.path();
     return options;
   }
   core::SessionOptions Compiling(bool last, const std::string& group = "") const {
@@ -96,7 +96,7 @@ class Sharing : public testing::Test {
   TempDir dir_;
   TempDir other_;
   Ledger ledger_{other_ / "ledger"};
-  std::unique_ptr<core::Environment> environment_ = ClerkEnvironment();
+  std::unique_ptr<core::Environment> environment_ = RecordingEnvironment();
 };
 
 }  // namespace epiphyte::test

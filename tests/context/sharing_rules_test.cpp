@@ -27,7 +27,7 @@ TEST_F(Sharing, ASessionThatFailsLeavesTheGroupToTheOthers) {
       SCOPED_TRACE(fmt::format("{}{}", call, last ? " in the last session" : ""));
       Compile("model1.onnx", Compiling(false));
       SessionOptions failing = Compiling(last);
-      failing.provider_options["notary"]["fail"] = call == std::string("model") ? "" : call;
+      failing.provider_options["recorder_a"]["fail"] = call == std::string("model") ? "" : call;
       std::string model = "model2.onnx";
       if (call == std::string("model")) model = "absent.onnx";
       if (call == std::string("target")) failing.Set("ep.context_file_path", (dir_ / ContextOf(1)).string());
@@ -35,38 +35,39 @@ TEST_F(Sharing, ASessionThatFailsLeavesTheGroupToTheOthers) {
       EXPECT_THAT(Written(), ElementsAre());
       Compile("model3.onnx", Compiling(false));
       Compile("model2.onnx", Compiling(true));
-      EXPECT_THAT(Written(), ElementsAre("model1_ctx.onnx", "model1_notary.bin", "model2_ctx.onnx", "model3_ctx.onnx"));
+      EXPECT_THAT(Written(),
+                  ElementsAre("model1_ctx.onnx", "model1_recorder_a.bin", "model2_ctx.onnx", "model3_ctx.onnx"));
       for (int n : {3, 1, 2}) EXPECT_TRUE(Computes(*Load(n, Loading()), n)) << n;
       for (const std::string& name : Written()) fs::remove(dir_ / name);
     }
   }
 }
 
-// The plugin may have handed out the earlier sessions' data, so the message names what is lost.
-TEST_F(Sharing, ALastSessionThatFailsWhileItWritesGivesTheGroupUpAndSaysSo) {
+// The plugin may have handed out the earlier sessions' data, so the message names the lost sessions.
+TEST_F(Sharing, LastSessionThatFailsWhileWritingEndsTheGroupWithAReport) {
   Compile("model1.onnx", Compiling(false));
   Compile("model2.onnx", Compiling(false));
   SessionOptions failing = Compiling(true);
-  failing.provider_options["notary"]["fail"] = "save";
+  failing.provider_options["recorder_a"]["fail"] = "save";
   EXPECT_THAT(FailureOf([&] { Compile("model3.onnx", failing); }),
-              AllOf(HasSubstr("EP_FAIL"), HasSubstr("notary"), HasSubstr("fails as asked"), HasSubstr("given up"),
+              AllOf(HasSubstr("EP_FAIL"), HasSubstr("recorder_a"), HasSubstr("fails as asked"), HasSubstr("given up"),
                     HasSubstr("'model1_ctx.onnx', 'model2_ctx.onnx'")));
   EXPECT_THAT(Written(), ElementsAre());
   Compile("model3.onnx", Compiling(true));
-  EXPECT_THAT(Written(), ElementsAre("model3_ctx.onnx", "model3_notary.bin"));
+  EXPECT_THAT(Written(), ElementsAre("model3_ctx.onnx", "model3_recorder_a.bin"));
   EXPECT_TRUE(Computes(*Load(3, Loading()), 3));
 }
 
 TEST_F(Sharing, AFirstSessionThatFailsLeavesNoGroup) {
   SessionOptions failing = Compiling(false);
-  failing.provider_options["notary"]["fail"] = "compile";
+  failing.provider_options["recorder_a"]["fail"] = "compile";
   EXPECT_NE(FailureOf([&] { Compile("model1.onnx", failing); }), "OK");
   Compile("model2.onnx", Compiling(true));
-  EXPECT_THAT(Written(), ElementsAre("model2_ctx.onnx", "model2_notary.bin"));
+  EXPECT_THAT(Written(), ElementsAre("model2_ctx.onnx", "model2_recorder_a.bin"));
 }
 
 TEST_F(Sharing, ExistingFilesOfAnyMemberStopTheGroupBeforeAnythingIsTouched) {
-  for (const char* existing : {"model1_ctx.onnx", "model2_ctx.onnx", "model1_notary.bin"}) {
+  for (const char* existing : {"model1_ctx.onnx", "model2_ctx.onnx", "model1_recorder_a.bin"}) {
     SCOPED_TRACE(existing);
     dir_.Write(existing, "somebody's");
     std::string failure = FailureOf([&] {
@@ -111,7 +112,7 @@ TEST_F(Sharing, ModelsWithEqualGraphNamesHavePartitionsOfTheirOwn) {
     for (int n : {1, 2, 3}) {
       SessionOptions options = Compiling(n == 3);
       options.Set("ep.context_node_name_prefix", prefix);
-      options.provider_options["notary"]["claim"] = "Mul,Add,Sub";  // 1 and 3 have two partitions
+      options.provider_options["recorder_a"]["claim"] = "Mul,Add,Sub";  // 1 and 3 have two partitions
       Compile(Name(n) + ".onnx", options);
     }
     std::set<std::string> names;
@@ -119,7 +120,7 @@ TEST_F(Sharing, ModelsWithEqualGraphNamesHavePartitionsOfTheirOwn) {
     for (int n : {1, 2, 3}) {
       for (const onnx::NodeProto& node : ContextNodesOf(ParseProtoFile(dir_ / ContextOf(n)))) {
         names.insert(TextOf(node, "partition_name").value());
-        EXPECT_TRUE(node.name().starts_with(std::string(prefix) + "main_graph_notary_")) << node.name();
+        EXPECT_TRUE(node.name().starts_with(std::string(prefix) + "main_graph_recorder_a_")) << node.name();
         ++nodes;
       }
     }
@@ -178,13 +179,14 @@ TEST_F(Sharing, AllModelsOfAGroupGoIntoOneFolder) {
 TEST_F(Sharing, EachProviderOfTheGroupHasOneBinary) {
   for (int n : {1, 2}) {
     SessionOptions options = Compiling(n == 2);
-    options.providers.push_back({"scribe", {}});
-    options.provider_options["notary"]["claim"] = "Mul";
+    options.providers.push_back({"recorder_b", {}});
+    options.provider_options["recorder_a"]["claim"] = "Mul";
     Compile(Name(n) + ".onnx", options);
   }
-  EXPECT_THAT(Written(), ElementsAre("model1_ctx.onnx", "model1_notary.bin", "model1_scribe.bin", "model2_ctx.onnx"));
+  EXPECT_THAT(Written(),
+              ElementsAre("model1_ctx.onnx", "model1_recorder_a.bin", "model1_recorder_b.bin", "model2_ctx.onnx"));
   SessionOptions loading = Loading();
-  loading.providers.push_back({"scribe", {}});
+  loading.providers.push_back({"recorder_b", {}});
   auto first = Load(1, loading);
   auto second = Load(2, loading);
   EXPECT_TRUE(Computes(*first, 1));
@@ -192,13 +194,13 @@ TEST_F(Sharing, EachProviderOfTheGroupHasOneBinary) {
 }
 
 TEST_F(Sharing, SeveralPartitionsOfAModelShareThePayloadWithTheOtherModels) {
-  for (int n : {1, 3}) {  // Mul and Sub for the clerk, Neg between them for the fallback
+  for (int n : {1, 3}) {  // Mul and Sub for the recording plugin, Neg between them for the fallback
     SessionOptions options = Compiling(n == 3);
-    options.provider_options["notary"]["claim"] = "Mul,Sub";
+    options.provider_options["recorder_a"]["claim"] = "Mul,Sub";
     Compile(Name(n) + ".onnx", options);
     EXPECT_EQ(Written().empty(), n == 1);
   }
-  EXPECT_THAT(Written(), ElementsAre("model1_ctx.onnx", "model1_notary.bin", "model3_ctx.onnx"));
+  EXPECT_THAT(Written(), ElementsAre("model1_ctx.onnx", "model1_recorder_a.bin", "model3_ctx.onnx"));
   for (int n : {1, 3}) EXPECT_EQ(ContextNodesOf(ParseProtoFile(dir_ / ContextOf(n))).size(), 2u);
   auto first = Load(1, Loading());
   auto third = Load(3, Loading());
@@ -212,7 +214,7 @@ TEST_F(Sharing, SeveralPartitionsOfAModelShareThePayloadWithTheOtherModels) {
 TEST_F(Sharing, EachModelOfAGroupHasItsOwnInitializersFile) {
   auto compile = [&](int n, const std::string& file) {
     SessionOptions options = Compiling(n == 2);
-    options.provider_options["notary"]["claim"] = "Add,Sub";  // the weights go to Mul, which the fallback runs
+    options.provider_options["recorder_a"]["claim"] = "Add,Sub";  // the weights go to Mul, which the fallback runs
     options.Set("ep.context_model_external_initializers_file_name", file);
     Compile(Name(n) + ".onnx", options);
   };
@@ -223,7 +225,7 @@ TEST_F(Sharing, EachModelOfAGroupHasItsOwnInitializersFile) {
   compile(1, "one.data");
   compile(2, "two.data");
   EXPECT_THAT(Written(),
-              ElementsAre("model1_ctx.onnx", "model1_notary.bin", "model2_ctx.onnx", "one.data", "two.data"));
+              ElementsAre("model1_ctx.onnx", "model1_recorder_a.bin", "model2_ctx.onnx", "one.data", "two.data"));
   for (int n : {1, 2}) fs::remove(dir_ / (Name(n) + ".onnx"));
   auto first = Load(1, Loading());
   auto second = Load(2, Loading());
@@ -238,7 +240,7 @@ TEST_F(Sharing, ModelsFromMemoryAndFromFilesShare) {
   { Session session(*environment_, bytes.data(), bytes.size(), options); }
   bytes.clear();
   Compile("model2.onnx", Compiling(true));
-  EXPECT_THAT(Written(), ElementsAre("memory_ctx.onnx", "memory_notary.bin", "model2_ctx.onnx"));
+  EXPECT_THAT(Written(), ElementsAre("memory_ctx.onnx", "memory_recorder_a.bin", "model2_ctx.onnx"));
 
   auto second = Load(2, Loading());
   bytes = ReadFile(dir_ / "memory_ctx.onnx");
@@ -269,9 +271,9 @@ TEST_F(Sharing, TheLastModelMayHaveNothingToCompile) {
   Compile("model1.onnx", Compiling(false));
   Compile("model2.onnx", Compiling(false));
   SessionOptions options = Compiling(true);
-  options.provider_options["notary"]["claim"] = "Abs";
+  options.provider_options["recorder_a"]["claim"] = "Abs";
   Compile("model3.onnx", options);
-  EXPECT_THAT(Written(), ElementsAre("model1_ctx.onnx", "model1_notary.bin", "model2_ctx.onnx"));
+  EXPECT_THAT(Written(), ElementsAre("model1_ctx.onnx", "model1_recorder_a.bin", "model2_ctx.onnx"));
   auto first = Load(1, Loading());
   auto second = Load(2, Loading());
   EXPECT_TRUE(Computes(*first, 1));

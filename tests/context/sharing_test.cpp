@@ -27,7 +27,7 @@ INSTANTIATE_TEST_SUITE_P(Models, SharingOf, testing::Values(1, 2, 3),
 TEST_P(SharingOf, NModelsGiveNPlusOneFilesNamedAfterTheFirst) {
   const int count = GetParam();
   CompileAll(count);
-  std::vector<std::string> expected = {"model1_notary.bin"};
+  std::vector<std::string> expected = {"model1_recorder_a.bin"};
   for (int n = 1; n <= count; ++n) expected.push_back(ContextOf(n));
   EXPECT_THAT(Written(), UnorderedElementsAreArray(expected));
 
@@ -35,11 +35,11 @@ TEST_P(SharingOf, NModelsGiveNPlusOneFilesNamedAfterTheFirst) {
     onnx::ModelProto model = ParseProtoFile(dir_ / ContextOf(n));
     auto nodes = ContextNodesOf(model);
     ASSERT_EQ(nodes.size(), 1u);
-    EXPECT_EQ(TextOf(nodes[0], "ep_cache_context"), "model1_notary.bin");
+    EXPECT_EQ(TextOf(nodes[0], "ep_cache_context"), "model1_recorder_a.bin");
     EXPECT_EQ(TextOf(nodes[0], "onnx_model_filename"), Name(n) + ".onnx");
-    EXPECT_EQ(TextOf(nodes[0], "partition_name"), "main_graph_notary_" + std::to_string(n - 1));
+    EXPECT_EQ(TextOf(nodes[0], "partition_name"), "main_graph_recorder_a_" + std::to_string(n - 1));
     EXPECT_EQ(IntOf(nodes[0], "main_context"), 1);
-    EXPECT_TRUE(MetadataOf(model).contains("ep_compatibility_info.notary"));
+    EXPECT_TRUE(MetadataOf(model).contains("ep_compatibility_info.recorder_a"));
     EXPECT_EQ(model.graph().initializer_size(), 0);
   }
   for (int n = 1; n <= count; ++n) fs::remove(dir_ / (Name(n) + ".onnx"));
@@ -55,7 +55,7 @@ TEST_P(SharingOf, IdenticalWeightsAreStoredOnce) {
   std::string graphs = std::to_string(GetParam());
   EXPECT_THAT(ledger_.Lines(),
               testing::Contains("write " + graphs + " graphs " + std::to_string(GetParam() + 1) + " tensors"));
-  EXPECT_LT(static_cast<double>(fs::file_size(dir_ / "model1_notary.bin")), 1.05 * kWeights * sizeof(float));
+  EXPECT_LT(static_cast<double>(fs::file_size(dir_ / "model1_recorder_a.bin")), 1.05 * kWeights * sizeof(float));
 }
 
 TEST_P(SharingOf, NothingIsVisibleBeforeTheLastSession) {
@@ -81,14 +81,14 @@ TEST_P(SharingOf, TheBinaryIsParsedAndMappedOnceForAllSessions) {
   for (int round = 0; round < 2; ++round) {  // each graph has two consumers
     for (int n = 1; n <= count; ++n) {
       sessions.push_back(Load(n, Loading()));
-      EXPECT_EQ(MappingsOf(dir_ / "model1_notary.bin"), 1u);
+      EXPECT_EQ(MappingsOf(dir_ / "model1_recorder_a.bin"), 1u);
     }
   }
   EXPECT_EQ(ledger_.Count("parse"), 1u);
   EXPECT_EQ(ledger_.Count("hand over"), 2u * static_cast<size_t>(count) - 1);
   for (size_t i = 0; i < sessions.size(); ++i) EXPECT_TRUE(Computes(*sessions[i], static_cast<int>(i) % count + 1));
   sessions.clear();
-  EXPECT_EQ(MappingsOf(dir_ / "model1_notary.bin"), 0u);
+  EXPECT_EQ(MappingsOf(dir_ / "model1_recorder_a.bin"), 0u);
 }
 
 TEST_F(Sharing, TeardownInEveryOrderWithRunsBetween) {
@@ -103,7 +103,7 @@ TEST_F(Sharing, TeardownInEveryOrderWithRunsBetween) {
     }
   } while (std::next_permutation(order.begin(), order.end()));
   EXPECT_EQ(ledger_.Count("parse"), 6u);
-  EXPECT_EQ(MappingsOf(dir_ / "model1_notary.bin"), 0u);
+  EXPECT_EQ(MappingsOf(dir_ / "model1_recorder_a.bin"), 0u);
 }
 
 TEST_F(Sharing, AfterAllAreGoneTheNextOnesLoadAgain) {
@@ -150,11 +150,11 @@ TEST_F(Sharing, TwoGroupsAtOnce) {
   Compile("model1.onnx", Compiling(false, "a"));
   Compile("model4.onnx", Compiling(false, "b"));
   Compile("model2.onnx", Compiling(true, "a"));
-  EXPECT_TRUE(fs::exists(dir_ / "model1_notary.bin"));
-  EXPECT_FALSE(fs::exists(dir_ / "model4_notary.bin"));
+  EXPECT_TRUE(fs::exists(dir_ / "model1_recorder_a.bin"));
+  EXPECT_FALSE(fs::exists(dir_ / "model4_recorder_a.bin"));
   EXPECT_FALSE(fs::exists(dir_ / ContextOf(4)));
   Compile("model5.onnx", Compiling(true, "b"));
-  EXPECT_TRUE(fs::exists(dir_ / "model4_notary.bin"));
+  EXPECT_TRUE(fs::exists(dir_ / "model4_recorder_a.bin"));
   EXPECT_FALSE(fs::exists(dir_ / ContextOf(3)));
 
   std::map<int, std::unique_ptr<Session>> sessions;
@@ -169,13 +169,13 @@ TEST_F(Sharing, TwoGroupsAtOnce) {
 }
 
 TEST_F(Sharing, GroupsOfTwoEnvironmentsHaveNothingInCommon) {
-  auto another = ClerkEnvironment();
+  auto another = RecordingEnvironment();
   Compile("model1.onnx", Compiling(false));
   { Session session(*another, dir_ / "model2.onnx", Compiling(true)); }
-  EXPECT_THAT(Written(), ElementsAre("model2_ctx.onnx", "model2_notary.bin"));
+  EXPECT_THAT(Written(), ElementsAre("model2_ctx.onnx", "model2_recorder_a.bin"));
   Compile("model3.onnx", Compiling(true));
-  EXPECT_THAT(Written(), ElementsAre("model1_ctx.onnx", "model1_notary.bin", "model2_ctx.onnx", "model2_notary.bin",
-                                     "model3_ctx.onnx"));
+  EXPECT_THAT(Written(), ElementsAre("model1_ctx.onnx", "model1_recorder_a.bin", "model2_ctx.onnx",
+                                     "model2_recorder_a.bin", "model3_ctx.onnx"));
 }
 
 TEST_F(Sharing, AfterTheStopTheNextSessionBeginsANewGroup) {
@@ -183,8 +183,8 @@ TEST_F(Sharing, AfterTheStopTheNextSessionBeginsANewGroup) {
   WriteModel(4);
   Compile("model3.onnx", Compiling(false));
   Compile("model4.onnx", Compiling(true));
-  EXPECT_THAT(Written(), ElementsAre("model1_ctx.onnx", "model1_notary.bin", "model2_ctx.onnx", "model3_ctx.onnx",
-                                     "model3_notary.bin", "model4.onnx", "model4_ctx.onnx"));
+  EXPECT_THAT(Written(), ElementsAre("model1_ctx.onnx", "model1_recorder_a.bin", "model2_ctx.onnx", "model3_ctx.onnx",
+                                     "model3_recorder_a.bin", "model4.onnx", "model4_ctx.onnx"));
   EXPECT_THAT(ledger_.Lines(), testing::Contains("write 2 graphs 3 tensors").Times(2));
   EXPECT_TRUE(Computes(*Load(4, Loading()), 4));
 }
@@ -209,16 +209,16 @@ TEST_F(Sharing, AModelWithoutContextsMayBeInAGroupThatLoads) {
 
 TEST_F(Sharing, ADamagedBinaryIsRefusedToEverySession) {
   CompileAll(2);
-  std::string bytes = ReadFile(dir_ / "model1_notary.bin");
+  std::string bytes = ReadFile(dir_ / "model1_recorder_a.bin");
   std::string damaged = bytes;
   damaged[damaged.size() / 2] = static_cast<char>(damaged[damaged.size() / 2] ^ 1);
-  dir_.Write("model1_notary.bin", damaged);
+  dir_.Write("model1_recorder_a.bin", damaged);
   for (int n : {1, 2, 1}) {
     EXPECT_THAT(FailureOf([&] { Load(n, Loading()); }),
-                AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("model1_notary.bin"), HasSubstr("digest")));
+                AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("model1_recorder_a.bin"), HasSubstr("digest")));
   }
   EXPECT_EQ(ledger_.Count("parse"), 0u);
-  dir_.Write("model1_notary.bin", bytes);
+  dir_.Write("model1_recorder_a.bin", bytes);
   EXPECT_TRUE(Computes(*Load(1, Loading()), 1));
 }
 
@@ -242,7 +242,7 @@ TEST_F(Sharing, ABinaryReplacedInTheMeantimeIsAnotherPayload) {
   EXPECT_TRUE(Computes(*Load(1, Loading()), 5));
 }
 
-// The bundled CPU provider, listed by name, shares as the clerks do.
+// The bundled CPU provider, listed by name, shares as the recording plugins do.
 TEST_F(Sharing, TheCpuProviderSharesToo) {
   for (int n : {1, 2}) {
     SessionOptions options = OptionsFor({"cpu"});

@@ -20,8 +20,8 @@
 #include "core/context/verify.h"
 #include "core/onnx/model_reader.h"
 #include "tests/context/context_proto.h"
-#include "tests/framework/clerks.h"
 #include "tests/framework/onnx_text.h"
+#include "tests/framework/recording_plugins.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
 
@@ -134,12 +134,12 @@ constexpr std::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17]>
 class StoreTest : public testing::Test {
  protected:
   StoreTest() : bytes_(OnnxFromText(kModel)) {
-    Session session(*environment_, bytes_.data(), bytes_.size(), OptionsFor({"notary"}));
+    Session session(*environment_, bytes_.data(), bytes_.size(), OptionsFor({"recorder_a"}));
     expected_ = Run(session);
   }
 
   SessionOptions Options(std::shared_ptr<ContextStore> store) const {
-    SessionOptions options = OptionsFor({"notary"});
+    SessionOptions options = OptionsFor({"recorder_a"});
     options.context_store = std::move(store);
     return options;
   }
@@ -164,7 +164,7 @@ class StoreTest : public testing::Test {
 
   TempDir dir_;
   TempDir other_;
-  std::unique_ptr<core::Environment> environment_ = ClerkEnvironment();
+  std::unique_ptr<core::Environment> environment_ = RecordingEnvironment();
   std::string bytes_;
   std::vector<float> expected_;
 };
@@ -173,16 +173,16 @@ TEST_F(StoreTest, PayloadAndInitializersGoThroughTheStore) {
   auto store = std::make_shared<MemoryStore>();
   Compile(Compiling(store));
   EXPECT_THAT(FilesIn(dir_.path()), ElementsAre("model_ctx.onnx"));
-  EXPECT_THAT(store->committed(), ElementsAre("model_notary.bin", "plain.data"));
+  EXPECT_THAT(store->committed(), ElementsAre("model_recorder_a.bin", "plain.data"));
   EXPECT_EQ(store->open_writers(), 0u);
-  EXPECT_TRUE(store->files()["model_notary.bin"].starts_with("Notary\n"));
+  EXPECT_TRUE(store->files()["model_recorder_a.bin"].starts_with("RecorderA\n"));
   EXPECT_EQ(LoadFile(Options(store)), expected_);
   EXPECT_EQ(store->held(), 0u) << "released with the session";
 }
 
 TEST_F(StoreTest, WithoutTheStoreTheFilesAreMissed) {
   Compile(Compiling(std::make_shared<MemoryStore>()));
-  EXPECT_NE(FailureOf([&] { LoadFile(OptionsFor({"notary"})); }), "OK");
+  EXPECT_NE(FailureOf([&] { LoadFile(OptionsFor({"recorder_a"})); }), "OK");
   auto empty = std::make_shared<MemoryStore>();
   EXPECT_THAT(FailureOf([&] { LoadFile(Options(empty)); }), HasSubstr("the store has no"));
 }
@@ -191,7 +191,7 @@ TEST_F(StoreTest, TheModelTooWhenTheStoreTakesIt) {
   auto store = std::make_shared<MemoryStore>(true);
   Compile(Compiling(store));
   EXPECT_THAT(FilesIn(dir_.path()), ElementsAre());
-  EXPECT_THAT(store->committed(), ElementsAre("model_notary.bin", "plain.data", "model_ctx.onnx"));
+  EXPECT_THAT(store->committed(), ElementsAre("model_recorder_a.bin", "plain.data", "model_ctx.onnx"));
   std::string context = store->files()["model_ctx.onnx"];
   EXPECT_EQ(LoadBytes(context, Options(store)), expected_);
 }
@@ -206,7 +206,7 @@ TEST_F(StoreTest, WhatIsInTheStoreIsVerifiedAndJudgedThere) {
     for (const core::VerifyProblem& problem : sound.problems) ADD_FAILURE() << problem.text;
     EXPECT_EQ(sound.seal, core::SealState::kIntact);
     EXPECT_EQ(sound.payloads.size(), 2u) << "the payload and the initializers";
-    for (const char* name : {"model_notary.bin", "plain.data"}) {
+    for (const char* name : {"model_recorder_a.bin", "plain.data"}) {
       std::string& bytes = store->files()[name];
       bytes.back() ^= 1;
       std::string problems;
@@ -302,7 +302,7 @@ TEST_F(StoreTest, DamageIsFoundAsInFiles) {
   auto store = std::make_shared<MemoryStore>();
   Compile(Compiling(store));
   const auto good = store->files();
-  for (const char* name : {"model_notary.bin", "plain.data"}) {
+  for (const char* name : {"model_recorder_a.bin", "plain.data"}) {
     SCOPED_TRACE(name);
     std::string& bytes = store->files()[name];
     for (size_t at = 0; at < bytes.size(); at += std::max<size_t>(1, bytes.size() / 23)) {
@@ -322,7 +322,7 @@ TEST_F(StoreTest, DamageIsFoundAsInFiles) {
     bytes = good.at(name);
   }
   EXPECT_EQ(LoadFile(Options(store)), expected_);
-  std::swap(store->files()["model_notary.bin"], store->files()["plain.data"]);
+  std::swap(store->files()["model_recorder_a.bin"], store->files()["plain.data"]);
   EXPECT_THAT(FailureOf([&] { LoadFile(Options(store)); }), HasSubstr("INVALID_GRAPH"));
 }
 
@@ -371,7 +371,7 @@ TEST_F(StoreTest, AStoreThatFailsWhileReadingGivesItsReason) {
 }
 
 TEST_F(StoreTest, WhatExistsIsReplacedOnlyOnRequest) {
-  for (const char* name : {"model_notary.bin", "plain.data", "model_ctx.onnx"}) {
+  for (const char* name : {"model_recorder_a.bin", "plain.data", "model_ctx.onnx"}) {
     SCOPED_TRACE(name);
     auto store = std::make_shared<MemoryStore>(true);
     store->files()[name] = "somebody's";
@@ -391,8 +391,8 @@ TEST_F(StoreTest, NamesFromAModelAreCheckedBeforeTheStoreSeesThem) {
   SessionOptions options = Compiling(store);
   options.Set("ep.context_model_external_initializers_file_name", "");
   Compile(options);
-  const std::string payload = store->files()["model_notary.bin"];
-  for (const char* name : {"../model_notary.bin", "/etc/model_notary.bin", "a/../../b.bin", ""}) {
+  const std::string payload = store->files()["model_recorder_a.bin"];
+  for (const char* name : {"../model_recorder_a.bin", "/etc/model_recorder_a.bin", "a/../../b.bin", ""}) {
     onnx::ModelProto model = ParseProto(store->files()["model_ctx.onnx"]);
     ForgetRecords(&model);
     for (onnx::NodeProto& node : *model.mutable_graph()->mutable_node()) {
@@ -420,7 +420,7 @@ TEST_F(StoreTest, AShareGroupInAStore) {
       EXPECT_THAT(store->committed(), ElementsAre());
     }
   }
-  EXPECT_THAT(store->committed(), ElementsAre("m1_notary.bin", "m1.data", "m2.data", "m1_ctx.onnx", "m2_ctx.onnx"));
+  EXPECT_THAT(store->committed(), ElementsAre("m1_recorder_a.bin", "m1.data", "m2.data", "m1_ctx.onnx", "m2_ctx.onnx"));
   SessionOptions loading = Options(store);
   loading.Set("ep.share_ep_contexts", "1");
   for (int n : {1, 2}) EXPECT_EQ(LoadBytes(store->files()["m" + std::to_string(n) + "_ctx.onnx"], loading), expected_);
@@ -436,17 +436,17 @@ TEST_F(StoreTest, AShareGroupOpensAStoredPayloadOnce) {
       SCOPED_TRACE(fmt::format("shifted by {}, {}", shift, verified ? "verified" : "not verified"));
       store->ShiftBy(shift);
       SessionOptions loading = Options(store);
-      loading.provider_options["notary"]["ledger"] = ledger.path();
+      loading.provider_options["recorder_a"]["ledger"] = ledger.path();
       loading.Set("ep.share_ep_contexts", "1");
       loading.Set("ep.context_verify", verified ? "full" : "header");
-      const size_t opened = store->OpenedCount("model_notary.bin");
+      const size_t opened = store->OpenedCount("model_recorder_a.bin");
       const size_t parsed = ledger.Count("parse");
       std::vector<std::unique_ptr<Session>> sessions;
       for (int i = 0; i < 3; ++i) {
         sessions.push_back(std::make_unique<Session>(*environment_, dir_ / "model_ctx.onnx", loading));
         EXPECT_EQ(Run(*sessions.back()), expected_);
       }
-      EXPECT_EQ(store->OpenedCount("model_notary.bin"), opened + 1);
+      EXPECT_EQ(store->OpenedCount("model_recorder_a.bin"), opened + 1);
       EXPECT_EQ(ledger.Count("parse"), parsed + 1);
       sessions.erase(sessions.begin());
       for (const auto& session : sessions) EXPECT_EQ(Run(*session), expected_);
@@ -460,14 +460,14 @@ TEST_F(StoreTest, AShareGroupOpensAStoredPayloadOnce) {
 TEST_F(StoreTest, AShareGroupOpensAReplacedOrRepairedPayloadAgain) {
   auto store = std::make_shared<MemoryStore>();
   Compile(Compiling(store));
-  const std::string good = store->files()["model_notary.bin"];
+  const std::string good = store->files()["model_recorder_a.bin"];
   SessionOptions loading = Options(store);
   loading.Set("ep.share_ep_contexts", "1");
   // A session without a context keeps the group alive.
   Session keeper(*environment_, bytes_.data(), bytes_.size(), loading);
-  store->files()["model_notary.bin"].back() ^= 1;
+  store->files()["model_recorder_a.bin"].back() ^= 1;
   EXPECT_THAT(FailureOf([&] { LoadFile(loading); }), HasSubstr("has digest"));
-  store->files()["model_notary.bin"] = good;
+  store->files()["model_recorder_a.bin"] = good;
   Session first(*environment_, dir_ / "model_ctx.onnx", loading);
   EXPECT_EQ(Run(first), expected_);
 
@@ -477,7 +477,7 @@ TEST_F(StoreTest, AShareGroupOpensAReplacedOrRepairedPayloadAgain) {
   compiling.Set("ep.context_file_path", (other_ / "model_ctx.onnx").string());
   compiling.Set("epiphyte.context_overwrite", "1");
   { Session session(*environment_, other_model.data(), other_model.size(), compiling); }
-  ASSERT_NE(store->files()["model_notary.bin"], good);
+  ASSERT_NE(store->files()["model_recorder_a.bin"], good);
   Session second(*environment_, other_ / "model_ctx.onnx", loading);
   EXPECT_EQ(Run(second), (std::vector<float>{1, 2, 3, 0.25}));
   EXPECT_EQ(Run(first), expected_);
@@ -488,7 +488,7 @@ TEST_F(StoreTest, TwoStoresInAShareGroupHaveNothingInCommon) {
   std::shared_ptr<MemoryStore> stores[] = {std::make_shared<MemoryStore>(), std::make_shared<MemoryStore>()};
   Compile(Compiling(stores[0]));
   stores[1]->files() = stores[0]->files();
-  stores[1]->files()["model_notary.bin"].back() ^= 1;
+  stores[1]->files()["model_recorder_a.bin"].back() ^= 1;
   SessionOptions loading = Options(stores[0]);
   loading.Set("ep.share_ep_contexts", "1");
   Session first(*environment_, dir_ / "model_ctx.onnx", loading);
@@ -507,7 +507,7 @@ TEST_F(StoreTest, APayloadIsKeptUntilTheLastProviderOfItsShareGroupHasGone) {
   loading.Set("ep.share_ep_contexts", "1");
   auto first = std::make_unique<Session>(*environment_, dir_ / "model_ctx.onnx", loading);
   auto second = std::make_unique<Session>(*environment_, other_ / "other_ctx.onnx", loading);
-  const std::weak_ptr<char> payload = store->BytesOf("model_notary.bin");
+  const std::weak_ptr<char> payload = store->BytesOf("model_recorder_a.bin");
   first.reset();
   EXPECT_FALSE(payload.expired()) << "the workspace of the group may view it";
   EXPECT_EQ(Run(*second), expected_);
@@ -524,7 +524,7 @@ TEST_F(StoreTest, AShareGroupKeepsAnEmbeddedPayloadOnce) {
   const std::string model = ReadFile(dir_ / "model_ctx.onnx");
   Ledger ledger(other_ / "ledger");
   SessionOptions loading = Options(nullptr);
-  loading.provider_options["notary"]["ledger"] = ledger.path();
+  loading.provider_options["recorder_a"]["ledger"] = ledger.path();
   loading.Set("ep.share_ep_contexts", "1");
   loading.Set("ep.context_file_path", (dir_ / "model_ctx.onnx").string());
   std::vector<std::unique_ptr<Session>> sessions;
@@ -592,7 +592,7 @@ TEST_F(StoreTest, ModelsInAStoreAreMergedThere) {
   const core::MergeResult result = core::MergeContextModels(merge, environment_->catalog());
   EXPECT_THAT(std::vector(store->committed().begin() + static_cast<ptrdiff_t>(before), store->committed().end()),
               ElementsAre("both.data", "both_ctx.onnx"));
-  EXPECT_THAT(result.referenced, testing::UnorderedElementsAre("one_notary.bin", "two_notary.bin"));
+  EXPECT_THAT(result.referenced, testing::UnorderedElementsAre("one_recorder_a.bin", "two_recorder_a.bin"));
   EXPECT_THAT(FilesIn(dir_.path()), ElementsAre());
 
   const std::string one = store->files()["one_ctx.onnx"];
@@ -606,9 +606,9 @@ TEST_F(StoreTest, ModelsInAStoreAreMergedThere) {
   store->files()["both.data"] = "somebody's";
   EXPECT_THAT(FailureOf([&] { core::MergeContextModels(merge, environment_->catalog()); }),
               AllOf(testing::StartsWith("FAIL"), HasSubstr("both.data"), HasSubstr("exists already")));
-  store->files()["one_notary.bin"].back() ^= 1;
+  store->files()["one_recorder_a.bin"].back() ^= 1;
   EXPECT_THAT(FailureOf([&] { core::MergeContextModels(merge, environment_->catalog()); }),
-              AllOf(testing::StartsWith("INVALID_GRAPH"), HasSubstr("one_notary.bin"), HasSubstr("has digest")));
+              AllOf(testing::StartsWith("INVALID_GRAPH"), HasSubstr("one_recorder_a.bin"), HasSubstr("has digest")));
 }
 
 }  // namespace

@@ -11,9 +11,9 @@
 #include <set>
 #include <thread>
 
-#include "tests/framework/clerks.h"
 #include "tests/framework/onnx_text.h"
 #include "tests/framework/process_threads.h"
+#include "tests/framework/recording_plugins.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
 
@@ -78,20 +78,20 @@ class ThreadsTest : public testing::Test {
     return std::all_of(y.begin(), y.end(), [&](float value) { return std::abs(value - (2 * x + 1)) < 0.01f; });
   }
   static SessionOptions ThreeProviders() {
-    SessionOptions options = OptionsFor({"notary", "scribe", "cpu"});
-    options.provider_options["notary"] = {{"claim", "Add"}};
-    options.provider_options["scribe"] = {{"claim", "Abs,Sub"}};
+    SessionOptions options = OptionsFor({"recorder_a", "recorder_b", "cpu"});
+    options.provider_options["recorder_a"] = {{"claim", "Add"}};
+    options.provider_options["recorder_b"] = {{"claim", "Abs,Sub"}};
     options.thread_count = 2;
     return options;
   }
 
-  std::unique_ptr<core::Environment> environment_ = ClerkEnvironment();
+  std::unique_ptr<core::Environment> environment_ = RecordingEnvironment();
   TempDir dir_;
 };
 
 TEST_F(ThreadsTest, RunASessionOfThreeProviders) {
   Session session(*environment_, dir_.Write("m.onnx", OnnxFromText(kThreePieces)), ThreeProviders());
-  ASSERT_EQ(Providers(session), (std::set<std::string>{"cpu", "notary", "scribe"}));
+  ASSERT_EQ(Providers(session), (std::set<std::string>{"cpu", "recorder_a", "recorder_b"}));
   EXPECT_EQ(CountWrong([&](int64_t number) { return PiecesAreRight(session, number); }), 0);
 }
 
@@ -171,7 +171,7 @@ TEST_F(ThreadsTest, RunBranchesAndLoopsOfThreeProviders) {
     }
     Session session(*environment_, model, ThreeProviders());
     EXPECT_EQ(session.has_context(), from_context);
-    EXPECT_THAT(Providers(session), testing::IsSupersetOf({"notary", "scribe"}));
+    EXPECT_THAT(Providers(session), testing::IsSupersetOf({"recorder_a", "recorder_b"}));
     EXPECT_EQ(CountWrong([&](int64_t number) {
                 const int64_t n = number % 6;
                 const bool even = number % 2 == 0;

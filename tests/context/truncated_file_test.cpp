@@ -8,8 +8,8 @@
 
 #include "core/cache/open_session.h"
 #include "tests/context/context_proto.h"
-#include "tests/framework/clerks.h"
 #include "tests/framework/onnx_text.h"
+#include "tests/framework/recording_plugins.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
 
@@ -70,7 +70,7 @@ class TruncatedFileTest : public testing::Test {
   }
 
   TempDir dir_;
-  std::unique_ptr<core::Environment> environment_ = ClerkEnvironment();
+  std::unique_ptr<core::Environment> environment_ = RecordingEnvironment();
 };
 
 TEST_F(TruncatedFileTest, ARunThatNeedsWhatAContextBinaryLostFails) {
@@ -79,7 +79,7 @@ TEST_F(TruncatedFileTest, ARunThatNeedsWhatAContextBinaryLostFails) {
   ASSERT_EQ(FailureOfRun(session, {1, kRows}), "OK");
   std::filesystem::resize_file(dir_ / "model_cpu.bin", 0);
   EXPECT_THAT(FailureOfRun(session, {1, kRows}), NamesFile("model_cpu.bin"));
-  EXPECT_THAT(FailureOfRun(session, {1, kRows}), NamesFile("model_cpu.bin"));  // and so do those after it
+  EXPECT_THAT(FailureOfRun(session, {1, kRows}), NamesFile("model_cpu.bin"));  // later runs fail too
 }
 
 TEST_F(TruncatedFileTest, SessionsOfOneShareGroupAllFail) {
@@ -102,21 +102,21 @@ TEST_F(TruncatedFileTest, SessionsOfOtherFilesGoOn) {
   EXPECT_EQ(FailureOfRun(other, {1, kRows}), "OK");
 }
 
-TEST_F(TruncatedFileTest, AThreadOfAPluginThatReadsItsPayloadIsNoExit) {
-  const auto model = Compile(WriteModel("Add", false), "notary");
-  Session session(*environment_, model, Options("notary", {{"reread", "1"}}));
+TEST_F(TruncatedFileTest, ReadingAPayloadOnAPluginThreadDoesNotEndTheProcess) {
+  const auto model = Compile(WriteModel("Add", false), "recorder_a");
+  Session session(*environment_, model, Options("recorder_a", {{"reread", "1"}}));
   ASSERT_EQ(FailureOfRun(session, {kRows, kColumns}), "OK");
-  std::filesystem::resize_file(dir_ / "model_notary.bin", 0);
-  EXPECT_THAT(FailureOfRun(session, {kRows, kColumns}), NamesFile("model_notary.bin"));
+  std::filesystem::resize_file(dir_ / "model_recorder_a.bin", 0);
+  EXPECT_THAT(FailureOfRun(session, {kRows, kColumns}), NamesFile("model_recorder_a.bin"));
 }
 
 TEST_F(TruncatedFileTest, ALoadWhosePayloadIsCutOffBetweenItsDigestAndThePluginFails) {
-  const auto model = Compile(WriteModel("Add", false), "notary");
-  const SessionOptions options = Options("notary", {{"truncate", (dir_ / "model_notary.bin").string()}});
-  EXPECT_THAT(FailureOfMaking(model, options), NamesFile("model_notary.bin"));
+  const auto model = Compile(WriteModel("Add", false), "recorder_a");
+  const SessionOptions options = Options("recorder_a", {{"truncate", (dir_ / "model_recorder_a.bin").string()}});
+  EXPECT_THAT(FailureOfMaking(model, options), NamesFile("model_recorder_a.bin"));
 }
 
-TEST_F(TruncatedFileTest, ALoadWhosePluginReadOnlyZerosFailsEvenIfThePluginIsContent) {
+TEST_F(TruncatedFileTest, LoadFailsIfThePluginReadZerosEvenIfItReportsSuccess) {
   const auto model = Compile(WriteModel("MatMul", false), "cpu");
   SessionOptions options = Options("cpu");
   options.progress = [&](const core::SessionProgress& at) {
@@ -129,7 +129,7 @@ TEST_F(TruncatedFileTest, ALoadWhosePluginReadOnlyZerosFailsEvenIfThePluginIsCon
 
 TEST_F(TruncatedFileTest, CompilingFromExternalDataThatIsCutOffFailsAndWritesNothing) {
   const auto model = WriteModel("Add", true);
-  SessionOptions options = Options("notary", {{"truncate", (dir_ / "weights.bin").string()}});
+  SessionOptions options = Options("recorder_a", {{"truncate", (dir_ / "weights.bin").string()}});
   options.Set("ep.context_enable", "1");
   EXPECT_THAT(FailureOfMaking(model, options), NamesFile("weights.bin"));
   EXPECT_THAT(FilesIn(dir_.path()), testing::UnorderedElementsAre("model.onnx", "weights.bin"));
@@ -137,7 +137,7 @@ TEST_F(TruncatedFileTest, CompilingFromExternalDataThatIsCutOffFailsAndWritesNot
 
 TEST_F(TruncatedFileTest, CompilingFromAModelThatIsCutOffFailsAndWritesNothing) {
   const auto model = WriteModel("Add", false);
-  SessionOptions options = Options("notary", {{"truncate", model.string()}});
+  SessionOptions options = Options("recorder_a", {{"truncate", model.string()}});
   options.Set("ep.context_enable", "1");
   EXPECT_THAT(FailureOfMaking(model, options), NamesFile("model.onnx"));
   EXPECT_THAT(FilesIn(dir_.path()), testing::UnorderedElementsAre("model.onnx"));
@@ -145,7 +145,7 @@ TEST_F(TruncatedFileTest, CompilingFromAModelThatIsCutOffFailsAndWritesNothing) 
 
 TEST_F(TruncatedFileTest, ASessionThatOnlyRunsFailsInTheSameWay) {
   const auto model = WriteModel("Add", true);
-  EXPECT_THAT(FailureOfMaking(model, Options("notary", {{"truncate", (dir_ / "weights.bin").string()}})),
+  EXPECT_THAT(FailureOfMaking(model, Options("recorder_a", {{"truncate", (dir_ / "weights.bin").string()}})),
               NamesFile("weights.bin"));
 }
 

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include "epiphyte/ep_entry.h"
-#include "tests/framework/lone_services.h"
+#include "tests/framework/single_thread_services.h"
 
 namespace epiphyte::test {
 namespace {
@@ -263,8 +263,9 @@ const EpRunApi kRun = {sizeof kRun,
                        [](const EpRun*) -> uint32_t { return 0; },
                        nullptr};
 
-const EpHostInfo kHost = {sizeof kHost,   EP_ABI_VERSION, EP_ABI_VERSION, 0,          "test",    "0",   &kStatus,
-                          &kLoneServices, &kGraph,        &kCapability,   &kLoneTask, &kContext, &kRun, NoExtension};
+const EpHostInfo kHost = {
+    sizeof kHost, EP_ABI_VERSION, EP_ABI_VERSION,    0,         "test", "0",        &kStatus, &kSingleThreadServices,
+    &kGraph,      &kCapability,   &kUncancelledTask, &kContext, &kRun,  NoExtension};
 
 // The message of the status, which is released; "" for none. Sees to it that the code is the host's.
 std::string Take(EpStatus* status) {

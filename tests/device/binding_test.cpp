@@ -286,7 +286,7 @@ TEST_F(BindingTest, WhatAnotherKernelReadsIsNotOverwrittenBefore) {
   }
 }
 
-TEST_F(BindingTest, AnAliasWritesInPlaceWhenNobodyElseReads) {
+TEST_F(BindingTest, AliasIsWrittenInPlaceWhenItHasNoOtherReader) {
   const auto session = Open(kNeg, OnDevice({{"aliases", "1"}}));
   const ValuePtr x = InMemory(x_);
   const uint64_t allocations = control_.allocations;

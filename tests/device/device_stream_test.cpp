@@ -190,7 +190,7 @@ TEST_F(DeviceStreams, WhoWaitsForAStreamThatFailsFailsToo) {
   EXPECT_TRUE(first.failed());
 }
 
-TEST_F(DeviceStreams, ALossTellsTheDevicesPools) {
+TEST_F(DeviceStreams, LostDeviceIsReportedToItsPools) {
   DeviceStream stream(Device(0));
   const auto room = Room(0);
   const auto shared = Memory(0, 1)->Take(16, nullptr, "a value");

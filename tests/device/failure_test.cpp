@@ -57,7 +57,7 @@ TEST_F(FailureTest, WhicheverSubmissionFailsTheRunSaysItAndTheNextOneWorks) {
   EXPECT_EQ(failures, kSubmissions);
 }
 
-TEST_F(FailureTest, WorkThatFailsInBodiesAndOnTheOtherPluginIsToldToo) {
+TEST_F(FailureTest, FailuresInBodiesAndOnTheOtherPluginAreReported) {
   constexpr std::string_view kGraph = R"(g (int64 n, bool c, float[4] x) => (float[4] y) {
     p = Mul(x, x)
     last = Loop <body = step (int64 i, bool go, float[4] v) => (bool on, float[4] w) {
@@ -176,7 +176,7 @@ TEST_F(FailureTest, ADeviceThatDoesNotComeBackFailsNewSessionsUntilItDoes) {
   EXPECT_THAT(Outcome(*session), AllOf(StartsWith("DEVICE_RESET"), HasSubstr("new session")));
 }
 
-TEST_F(FailureTest, ValuesFromBeforeALossAreOfNoUseAndGoQuietly) {
+TEST_F(FailureTest, ValuesFromBeforeALossFailAndAreReleasedWithoutErrors) {
   const auto session = Open("g (float[4] x) => (float[4] y) { y = Neg(x) }", OnDevice());
   const ValuePtr old = InMemory(inputs_[0]);
   control_.lose_in[0] = 1;
@@ -340,7 +340,7 @@ TEST_F(FailureTest, ARunThatIsCancelledWhenAllIsSubmittedEndsEitherWay) {
 
 struct Fault {
   std::string says;         // stands in the error
-  ProviderOptions options;  // that the fault shows with
+  ProviderOptions options;  // options that expose the fault
 };
 
 const std::map<std::string, Fault>& Faults() {

@@ -45,7 +45,7 @@ class DeviceForkTest : public DeviceTest {
   const ValuePtr x_ = Floats({4}, {1, -2, 3, -4});
 };
 
-TEST_F(DeviceForkTest, TheDeviceIsTheParents) {
+TEST_F(DeviceForkTest, ChildCanNotUseTheDeviceOfItsParent) {
   auto session = Open(kNeg, OnDevice());
   ValuePtr on_device = InMemory(x_);
   session->Run(Values{on_device});
@@ -64,7 +64,7 @@ TEST_F(DeviceForkTest, TheDeviceIsTheParents) {
   EXPECT_THAT(FloatsOf(*session->Run(Values{x_})[0]), ElementsAre(-1, 2, -3, 4)) << "the parent goes on";
 }
 
-TEST_F(DeviceForkTest, WhatTheChildLetsGoOfStaysTheParents) {
+TEST_F(DeviceForkTest, ObjectsReleasedInTheChildStayValidInTheParent) {
   auto session = Open(kNeg, OnDevice());
   ValuePtr on_device = InMemory(x_);
   session->Run(Values{on_device});

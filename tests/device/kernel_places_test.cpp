@@ -126,11 +126,11 @@ TEST_F(KernelPlacesTest, MemoriesAreTheDevices) {
 TEST_F(KernelPlacesTest, CountsAreAtMostThePartitions) {
   EpKernelInfo info = Info();
   info.input_count = UINT32_MAX;
-  EXPECT_THAT(Refusal(info), AllOf(StartsWith("EP_FAIL"), HasSubstr("says where 4294967295 inputs are"),
+  EXPECT_THAT(Refusal(info), AllOf(StartsWith("EP_FAIL"), HasSubstr("gives memories for 4294967295 inputs"),
                                    HasSubstr("the partition has 3")));
   info = Info();
   info.output_count = 3;
-  EXPECT_THAT(Refusal(info), HasSubstr("says where 3 outputs are, but the partition has 2"));
+  EXPECT_THAT(Refusal(info), HasSubstr("gives memories for 3 outputs, but the partition has 2"));
 }
 
 TEST_F(KernelPlacesTest, AliasesAreInputs) {

@@ -89,7 +89,7 @@ TEST_F(MemoryPool, WhatIsGivenBackIsUsedAgain) {
     const uint64_t allocations = control_.allocations;
     for (int i = 0; i < 100; ++i) {
       piece = nullptr;
-      piece = Take(bytes - static_cast<uint64_t>(i));  // of one size class
+      piece = Take(bytes - static_cast<uint64_t>(i));  // all have one size class
       EXPECT_EQ(piece->buffer(), buffer);
     }
     EXPECT_EQ(control_.allocations, allocations);
@@ -217,7 +217,7 @@ TEST_F(MemoryPool, WhenMemoryIsShortOtherMemoriesOfTheDeviceGiveBackTheirsToo) {
   EXPECT_EQ(Memory(0, 1)->use().buffers, 0u);
 }
 
-TEST_F(MemoryPool, WhenThereIsNoneLeftTheErrorSaysWhoHasIt) {
+TEST_F(MemoryPool, OutOfMemoryErrorSaysWhatUsesTheMemory) {
   control_.capacity[0] = 8 * kMiB;
   Piece large = Take(5 * kMiB);
   EXPECT_THAT(FailureOf([&] { Take(6 * kMiB); }),
@@ -229,7 +229,7 @@ TEST_F(MemoryPool, WhenThereIsNoneLeftTheErrorSaysWhoHasIt) {
   EXPECT_NE(Take(6 * kMiB), nullptr);
 }
 
-TEST_F(MemoryPool, WhatHasNoRoomForManyHasRoomForOne) {
+TEST_F(MemoryPool, SmallMemoryHoldsASingleValue) {
   control_.capacity[0] = 64 * kKiB;
   const Piece a = Take(32 * kKiB);
   EXPECT_EQ(control_.live_bytes.load(), static_cast<int64_t>(32 * kKiB));
@@ -271,7 +271,7 @@ TEST_F(MemoryPool, AfterALossNothingFromBeforeIsUsedAgain) {
   EXPECT_EQ(Memory(0)->use().buffers, 1u);
 }
 
-TEST_F(MemoryPool, ALossThatAllocateTellsIsOneOfAllMemoriesOfTheDevice) {
+TEST_F(MemoryPool, DeviceLostInAllocateAffectsAllMemoriesOfTheDevice) {
   const Piece shared = Memory(0, 1)->Take(kKiB, nullptr, "a value");
   control_.return_on_new_stream = 0;
   LoseDevice();

@@ -100,7 +100,7 @@ TEST_F(OverlapTest, BetweenPluginsTheHostWaits) {
   EXPECT_LE(SpanOf(0, "Relu").end_ns, SpanOf(2, "Neg").start_ns);
 }
 
-TEST_F(OverlapTest, OneLaneKeepsItsOrderWithoutSignalsInBetween) {
+TEST_F(OverlapTest, OneStreamKeepsItsOrderWithoutSignals) {
   const auto session = Open(R"(g (float[4] x) => (float[4] y) {
     a = Relu(x)
     b = Neg(a)

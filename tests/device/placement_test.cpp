@@ -64,7 +64,7 @@ TEST_F(PlacementTest, TheSameValueTwiceInOneKernelIsCopiedOnce) {
   EXPECT_EQ(CopiesOf([&] { session->Run(Values{x_}); }), (Copies{.ends = 2, .bytes = 2 * kX, .calls = 2}));
 }
 
-TEST_F(PlacementTest, AHostKernelBetweenCostsOneCopyThereAndOneBack) {
+TEST_F(PlacementTest, HostKernelBetweenDeviceKernelsCausesTwoCopies) {
   const auto session = Open("g (float[4] x) => (float[4] y) { a = Add(x, x) b = Abs(a) y = Neg(b) }", OnDevice());
   Values outputs;
   EXPECT_EQ(CopiesOf([&] { outputs = session->Run(Values{x_}); }), (Copies{.ends = 4, .bytes = 4 * kX, .calls = 4}));
@@ -172,7 +172,7 @@ TEST_F(PlacementTest, APartitionHasSeveralOutputs) {
   EXPECT_EQ(Read(outputs), (std::vector<std::vector<float>>{{1, 0, 3, 0}, {-1, 0, -3, 0}, {1, 0, 9, 0}}));
 }
 
-TEST_F(PlacementTest, OutputsThatNobodyAskedForDoNotReachTheCaller) {
+TEST_F(PlacementTest, OutputsThatWereNotRequestedAreNotReturned) {
   const auto session = Open("g (float[4] x) => (float[4] a, float[4] b) { a = Relu(x) b = Neg(a) }", OnDevice());
   const std::vector<std::pair<std::string, ValuePtr>> inputs = {{"x", x_}};
   const std::vector<std::string> names = {"b"};

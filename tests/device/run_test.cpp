@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "tests/device/device_fixture.h"
-#include "tests/framework/clerks.h"
+#include "tests/framework/recording_plugins.h"
 #include "tests/framework/temp_dir.h"
 
 namespace epiphyte::test {
@@ -200,9 +200,9 @@ TEST_F(RunTest, SessionsComeAndGoWhileOthersRun) {
 }
 
 TEST_F(RunTest, EightThreadsRunASessionFromAContextBesideTheDevice) {
-  environment_ = DeviceEnvironment({ClerkFolder()});
+  environment_ = DeviceEnvironment({RecordingPluginFolder()});
   const auto options = [] {
-    SessionOptions options = OptionsFor({"notary", "test_device", "cpu"});
+    SessionOptions options = OptionsFor({"recorder_a", "test_device", "cpu"});
     options.providers[0].options = {{"claim", "Add"}};
     options.providers[1].options = {{"claims", "Mul,Neg"}, {"each", "1"}};
     return options;
@@ -214,7 +214,7 @@ TEST_F(RunTest, EightThreadsRunASessionFromAContextBesideTheDevice) {
   ASSERT_NE(compiled.context_output(), nullptr);
   Session session(*environment_, compiled.context_output()->model, options());
   ASSERT_TRUE(session.has_context());
-  EXPECT_THAT(Providers(session), IsSupersetOf({"notary", "test_device"}));
+  EXPECT_THAT(Providers(session), IsSupersetOf({"recorder_a", "test_device"}));
   EXPECT_EQ(OnManyThreads(30, [&](int64_t number) { RunMixed(session, number); }), "");
 }
 

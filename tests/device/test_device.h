@@ -1,4 +1,4 @@
-// The test device: a plugin whose memory isn't the host's. The host can't dereference its buffer handles. One thread
+// The test device: a plugin with memory of its own. The host can't dereference its buffer handles. One thread
 // for each device does the work later. Timelines, losses, failures and memory shortage occur when a test asks for them,
 // and everything is counted.
 //
@@ -56,7 +56,7 @@ struct TestDeviceControl {
   static constexpr int kDevices = 4;  // plugin * 2 + device
 
   // --- what tests ask for
-  std::atomic<uint64_t> delay_us[kDevices];  // that each kernel's work takes on the device's thread
+  std::atomic<uint64_t> delay_us[kDevices];  // duration of each kernel's work on the device's thread
   std::atomic<uint64_t> capacity[kDevices];  // bytes of memory 0
   // Submissions are Executes and calls of Copy. 0: the next one; < 0: none.
   std::atomic<int64_t> fail_in[kDevices];      // so many submissions from now one fails with EP_FAIL
@@ -70,7 +70,7 @@ struct TestDeviceControl {
   std::atomic<uint64_t> signals, waits, synchronizes, executes;
   std::atomic<uint64_t> bindings_seen;    // Executes with a binding that was not 0
   std::atomic<uint64_t> bindings_broken;  // bindings with changed addresses
-  std::atomic<uint64_t> violations;       // of the ABI by the host, described in `complaints`
+  std::atomic<uint64_t> violations;       // violations of the ABI by the host, described in `complaints`
   std::atomic<int64_t> live_buffers, live_streams, live_states, live_bytes;  // not reset
   std::mutex mutex;
   std::vector<std::string> complaints;  // guarded by `mutex`

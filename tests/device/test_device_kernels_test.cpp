@@ -4,9 +4,9 @@
 #include <map>
 #include <utility>
 
-#include "tests/device/lone_device.h"
+#include "tests/device/standalone_device.h"
 
-namespace epiphyte::test::lone {
+namespace epiphyte::test::standalone {
 namespace {
 
 using ::testing::ElementsAre;
@@ -74,7 +74,7 @@ constexpr EpDeviceRunApi kDeviceRunApi = {
     nullptr};
 
 constexpr EpHostInfo kHost = [] {
-  EpHostInfo host = kLoneHost;
+  EpHostInfo host = kStandaloneHost;
   host.graph = &kGraphApi;
   host.run = &kRunApi;
   host.GetExtension = [](const EpHostInfo*, const char* id) -> const void* {
@@ -105,9 +105,9 @@ std::string AddOfTwo() {
   return bytes + rest;
 }
 
-class TestDeviceKernels : public LoneDeviceTest {
+class TestDeviceKernels : public StandaloneDeviceTest {
  protected:
-  TestDeviceKernels() : LoneDeviceTest(kHost) {}
+  TestDeviceKernels() : StandaloneDeviceTest(kHost) {}
   ~TestDeviceKernels() override {
     for (auto& hold : control.hold) hold = 0;
     for (EpStream* stream : streams_) EXPECT_EQ(plugin->Finish(stream), EP_STATUS_OK);
@@ -312,4 +312,4 @@ TEST_F(TestDeviceKernels, ThatAreNotAsyncSeeAnInputThatIsNotReady) {
 }
 
 }  // namespace
-}  // namespace epiphyte::test::lone
+}  // namespace epiphyte::test::standalone

@@ -6,15 +6,15 @@
 #include <cstring>
 #include <future>
 
-#include "tests/device/lone_device.h"
+#include "tests/device/standalone_device.h"
 
-namespace epiphyte::test::lone {
+namespace epiphyte::test::standalone {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-using TestDevicePlugin = LoneDeviceTest;
+using TestDevicePlugin = StandaloneDeviceTest;
 
 const EpPluginDescriptor* Query(const char* name, std::vector<EpKeyValue> parameters = {}) {
   void* library = dlopen(EPIPHYTE_TEST_DEVICE, RTLD_NOW | RTLD_LOCAL);
@@ -23,7 +23,8 @@ const EpPluginDescriptor* Query(const char* name, std::vector<EpKeyValue> parame
   environment.name = name;
   environment.parameters = parameters.data();
   environment.parameter_count = static_cast<uint32_t>(parameters.size());
-  return reinterpret_cast<EpPluginQueryFunction>(dlsym(library, EP_PLUGIN_QUERY_SYMBOL))(&kLoneHost, &environment);
+  return reinterpret_cast<EpPluginQueryFunction>(dlsym(library, EP_PLUGIN_QUERY_SYMBOL))(&kStandaloneHost,
+                                                                                         &environment);
 }
 
 TEST_F(TestDevicePlugin, ServesTwoManifestsAndNoOther) {
@@ -49,7 +50,7 @@ TEST_F(TestDevicePlugin, HasAnArenaAndMemoryThatCanBeMapped) {
   EXPECT_EQ(memories[1]->flags, EP_MEMORY_MAPPABLE);
 }
 
-TEST_F(TestDevicePlugin, GivesHandlesThatNobodyCanFollow) {
+TEST_F(TestDevicePlugin, GivesHandlesThatAreNoAddresses) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   for (const uint32_t memory : {0u, 1u}) {
@@ -123,7 +124,7 @@ TEST_F(TestDevicePlugin, AStreamThatWaitsLetsTheOthersOfItsDeviceGoOn) {
   for (EpBuffer* buffer : buffers) plugin->Free(buffer);
 }
 
-TEST_F(TestDevicePlugin, AFailureEndsItsStreamAndWhoWaitsForIt) {
+TEST_F(TestDevicePlugin, FailureEndsItsStreamAndTheStreamsThatWaitForIt) {
   EpBuffer* buffer = plugin->Allocate(0, 1, 16);
   void* mapped = nullptr;
   EXPECT_OK(api.Map(plugin->get(), buffer, &mapped));
@@ -250,7 +251,7 @@ struct Heard {
   static void EP_CALL Call(void* user, EpStatus* status) { static_cast<Heard*>(user)->code.set_value(CodeOf(status)); }
 };
 
-TEST_F(TestDevicePlugin, TellsAListenerOnceThatAPointIsReachedOrNeverWillBe) {
+TEST_F(TestDevicePlugin, CallsAListenerOnceWhenAPointIsReachedOrLost) {
   EpBuffer* buffer = plugin->Allocate(0, 0, 16);
   EpStream* stream = plugin->Stream(0);
   const uint64_t reached = plugin->Signal(stream);
@@ -279,7 +280,7 @@ TEST_F(TestDevicePlugin, TellsAListenerOnceThatAPointIsReachedOrNeverWillBe) {
 
 // --- misuse that the device detects
 
-TEST_F(TestDevicePlugin, SeesCopiesThatNobodyMayAskFor) {
+TEST_F(TestDevicePlugin, RefusesForbiddenCopies) {
   EpBuffer* buffer = plugin->Allocate(0, 0, 1024);
   EpBuffer* far = plugin->Allocate(1, 0, 1024);
   EpStream* stream = plugin->Stream(0);
@@ -356,7 +357,7 @@ TEST_F(TestDevicePlugin, SeesStreamsThatUseOneMemoryWithoutWaiting) {
   plugin->Free(buffer);
 }
 
-TEST_F(TestDevicePlugin, WaitsOfOthersCountForWhoWaitsForThem) {
+TEST_F(TestDevicePlugin, WaitsAreTransitive) {
   EpBuffer* buffer = plugin->Allocate(0, 0, 16);
   EpStream* streams[] = {plugin->Stream(0), plugin->Stream(1), plugin->Stream(0)};
   std::vector<int> read(4);
@@ -420,4 +421,4 @@ TEST_F(TestDevicePlugin, RecordsWhatEachDeviceDidAndWhen) {
 }
 
 }  // namespace
-}  // namespace epiphyte::test::lone
+}  // namespace epiphyte::test::standalone

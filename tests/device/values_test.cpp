@@ -74,7 +74,7 @@ TEST_F(ValuesTest, HostKernelsAndBodiesReadValuesOnTheDevice) {
   EXPECT_THAT(FloatsOf(*outputs[1]), ElementsAre(-1, 2, -3, 4));
 }
 
-TEST_F(ValuesTest, ASessionWhoseProviderGotNothingReadsThemAllTheSame) {
+TEST_F(ValuesTest, SessionWithoutANodeOnTheDeviceReadsItsMemories) {
   const auto session = Open("g (float[4] x) => (float[4] y) { y = Abs(x) }", OnDevice());
   EXPECT_THAT(FloatsOf(*session->Run(Values{InMemory(x_)})[0]), ElementsAre(1, 2, 3, 4));
   EXPECT_EQ(control_.executes, 0u);
@@ -179,7 +179,7 @@ TEST_F(ValuesTest, AValueIsCountedForTheSessionThatMadeItUntilItGoes) {
   EXPECT_EQ(memory.memory->use().value_bytes, 0u);
 }
 
-TEST_F(ValuesTest, ASessionTellsTheMemoriesOfTheDevicesThatItUses) {
+TEST_F(ValuesTest, SessionListsTheMemoriesOfItsDevices) {
   const auto names = [](const Session& session) {
     std::vector<std::string> names;
     for (const core::SessionMemory& memory : session.memories()) {

@@ -117,8 +117,8 @@ check_path() {
   in_folders "$name" || echo "$document: '$2' is not there; mend the path"
 }
 
-# What there is to check, a line each: the document, "link" or "path", and the target. A code span may go over the end of
-# a line, so paragraphs are taken as a whole; blocks of code are left out.
+# Lists everything to check, a line each: the document, "link" or "path", and the target. A code span may continue on the
+# next line, so paragraphs are read as a whole. Blocks of code are left out.
 grep -E '(^|/)README\.md$|^CONTRIBUTING\.md$|^plugin_api/.*\.md$' "$work/files" > "$work/documents"
 xargs awk '
   function tell(kind, target, key) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# That documents.sh sees what it is there for: small trees, each with one thing wrong.
+# Tests documents.sh on small trees, each with one error.
 #
 #   documents_check.sh PATH_OF_DOCUMENTS_SH
 set -euo pipefail

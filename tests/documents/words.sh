@@ -7,12 +7,16 @@ set -euo pipefail
 cd "$1"
 
 most_openings=0
-most_words=12
+most_words=11
+most_continuations=15
 
 comments=$(mktemp)
 trap 'rm -f "$comments"' EXIT
-find core plugin_api plugins host -name '*.h' -o -name '*.hpp' -o -name '*.cpp' -o -name '*.c' | sort |
+find core plugin_api plugins host tests -regex '.*\.\(h\|hpp\|c\|cpp\|comp\|glsl\)' | sort |
   xargs grep -HnoE '(//|/\*).*|^ \* .*' > "$comments"
+# Scripts and CMake files, with their comments in the same form.
+find CMakeLists.txt cmake core plugin_api plugins host tests -regex '.*\.\(cmake\|sh\)\|.*CMakeLists\.txt' | sort |
+  xargs grep -HnoE '(^| )# .*' | sed -E 's/^([^:]*:[0-9]*:) ?#/\1\/\//' >> "$comments"
 words='\b(whose|nobody|somebody|whoever|what is)\b'
 
 # count WHAT MOST PATTERN [GREP_OPTION]
@@ -29,4 +33,9 @@ count() {
 }
 count "forbidden openings of comments" "$most_openings" '^(//|/\*)[/<! ]*(Of|For whoever|For who|What is|What|Where|That of|Those of|Those that|Who|Whoever) '
 count "forbidden words in comments" "$most_words" "$words" -i
+
+# Comments behind code that begin in the middle of a sentence.
+grep -rnE '^[^/]*[^/ ] +// (of|that|which|also|and|but) ' core plugin_api plugins host tests \
+  --include=*.h --include=*.hpp --include=*.cpp --include=*.c --include=*.comp --include=*.glsl > "$comments" || true
+count "comments behind code that are no phrase of their own" "$most_continuations" '// (of|that|which|also|and|but) '
 exit "$failed"

@@ -18,7 +18,7 @@ namespace epiphyte::test {
 
 struct Damage {
   uint64_t at = 0;
-  uint8_t mask = 0;  // of a flip; 0: the file ends at `at`
+  uint8_t mask = 0;  // bits to flip; 0: the file ends at `at`
   std::string Describe() const;
 };
 

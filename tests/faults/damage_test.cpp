@@ -237,7 +237,7 @@ void MakeAsIfByAnotherOneDnn(const fs::path& model, const fs::path& binary) {
     if (key.starts_with("epiphyte.context.seal")) {
       metadata->DeleteSubrange(i, 1);
     } else if (key == "epiphyte.context.version") {
-      *value = "1";  // which has no seal
+      *value = "1";  // version 1 has no seal
     } else if (key.starts_with("epiphyte.context.payload.")) {
       const size_t first = value->find(' ') + 1;
       value->replace(first, 32, digest);
@@ -279,7 +279,7 @@ class ElsewhereTest : public testing::Test {
   Numbers expected_;
 };
 
-TEST_F(ElsewhereTest, AnotherInstructionSetGivesRightNumbersAndAWarning) {
+TEST_F(ElsewhereTest, OtherInstructionSetGivesRightNumbersAndAWarning) {
   for (const char* isa : {"AVX2", "SSE41"}) {
     for (const char* verify : {"full", "header"}) {
       ProgramEnd end = Run("1", {{"DNNL_MAX_CPU_ISA", isa}}, {std::string("ep.context_verify=") + verify});

@@ -25,8 +25,8 @@ struct FaultLoop {
   struct Figures {
     uint64_t calls = 0;  // in a repetition without faults
     uint64_t repetitions = 0;
-    uint64_t errors = 0;    // that ended with an epiphyte::Error
-    uint64_t survived = 0;  // the fault did no harm
+    uint64_t errors = 0;    // repetitions that ended with an epiphyte::Error
+    uint64_t survived = 0;  // repetitions that succeeded despite the fault
     uint64_t foreign = 0;   // crashes that IsForeignCrash lets pass
     std::string Summary() const;
   };
@@ -51,7 +51,7 @@ bool IsForeignCrash(const Outcome& outcome, uint32_t kinds);
 std::string Describe(const Outcome& outcome, uint64_t at);
 
 // State of a context model during or after its replacement: "none" (no .onnx), "old", "new", "refused: …", or a text
-// that says what is wrong with the model.
+// that names the error in the model.
 std::string StateOf(const std::filesystem::path& context_model);
 // Whether `state` is one in which a failure may leave a folder; `had_old`: there was an older set.
 bool IsAllowedState(const std::string& state, bool had_old);

@@ -85,7 +85,7 @@ std::string LargeModel() {
 // Different in each layer and each row, of a size that keeps the products near 1.
 void WriteWeights(const fs::path& path) {
   std::ofstream file(path, std::ios::binary);
-  constexpr float kWidth = 0.0541266f;  // of an even distribution with deviation 1/sqrt(4096)
+  constexpr float kWidth = 0.0541266f;  // width of a uniform distribution with deviation 1/sqrt(4096)
   std::vector<float> row(kSize);
   uint32_t state = 1;
   for (int64_t i = 0; i < kLayers * kSize; ++i) {

@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(ShortOfMemory, IsToldFromALibraryThatIsMissing) {
+TEST(ShortOfMemory, IsNotReportedAsAMissingLibrary) {
   int short_of_memory = 0;
   bool loaded = false;
   for (int megabytes = 16; megabytes < 4096 && !loaded; megabytes += megabytes < 512 ? 4 : 64) {

@@ -9,9 +9,9 @@
 
 #include "tests/faults/contexts.h"
 #include "tests/faults/program.h"
+#include "tests/framework/crashing_plugin/crashing_plugin.h"
 #include "tests/framework/onnx_text.h"
 #include "tests/framework/temp_dir.h"
-#include "tests/framework/trouble/trouble.h"
 
 namespace epiphyte::test {
 namespace {
@@ -21,7 +21,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// One Add for the trouble plugin.
+// One Add for the crashing plugin.
 std::string AddModel() {
   return OnnxFromText("<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) { y = Add(x, x) }");
 }
@@ -36,7 +36,7 @@ class SignalTest : public testing::TestWithParam<int> {
   }
   std::map<std::string, std::string> Environment() const {
     return {{"EPIPHYTE_PLUGIN_PATH", (dir_ / "plugins").string() + ":" + EPIPHYTE_PLUGIN_FOLDER},
-            {"TROUBLE_LEDGER", (dir_ / "ledger").string()}};
+            {"CRASHING_PLUGIN_LEDGER", (dir_ / "ledger").string()}};
   }
   // Until the plugin has written the line.
   bool WaitFor(const std::string& event) const {
@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(Signals, SignalTest, testing::Values(SIGINT, SIGTERM, S
                          [](const auto& info) { return std::string("SIG") + sigabbrev_np(info.param); });
 
 TEST_P(SignalTest, APluginThatLooksAtProgressIsCancelled) {
-  InstallTrouble(dir_ / "plugins", "poll_compile");
+  InstallCrashingPlugin(dir_ / "plugins", "poll_compile");
   Program compile(CompileWords("poll_compile"), Environment());
   ASSERT_TRUE(WaitFor("compile"));
   compile.Signal(GetParam());
@@ -75,7 +75,7 @@ TEST_P(SignalTest, APluginThatLooksAtProgressIsCancelled) {
 }
 
 TEST_P(SignalTest, APluginThatNeverReturnsHoldsNothingUp) {
-  InstallTrouble(dir_ / "plugins", "hang_save");
+  InstallCrashingPlugin(dir_ / "plugins", "hang_save");
   Program compile(CompileWords("hang_save"), Environment());
   ASSERT_TRUE(WaitFor("save"));
   EXPECT_THAT(FileNames(dir_ / "out"), Not(IsEmpty())) << "a part of the payload is staged";
@@ -85,18 +85,18 @@ TEST_P(SignalTest, APluginThatNeverReturnsHoldsNothingUp) {
 }
 
 TEST_P(SignalTest, ASecondSignalEndsAtOnceAndCleansUpToo) {
-  InstallTrouble(dir_ / "plugins", "hang_save");
+  InstallCrashingPlugin(dir_ / "plugins", "hang_save");
   Program compile(CompileWords("hang_save"), Environment());
   ASSERT_TRUE(WaitFor("save"));
   compile.Signal(GetParam());
   const int second = GetParam() == SIGTERM ? SIGINT : SIGTERM;
   compile.Signal(second);
-  ExpectEnded(compile.Wait(), "epiphyte", second);  // of two that are there at once, either may be seen first
+  ExpectEnded(compile.Wait(), "epiphyte", second);  // either of two pending signals may be seen first
   EXPECT_THAT(FileNames(dir_ / "out"), IsEmpty());
 }
 
 TEST_P(SignalTest, WeightSharingLeavesNothing) {
-  InstallTrouble(dir_ / "plugins", "hang_save");
+  InstallCrashingPlugin(dir_ / "plugins", "hang_save");
   Program sharing(SharingWords({"-e", "hang_save", "-o", (dir_ / "out").string(), model_.string()}), Environment());
   ASSERT_TRUE(WaitFor("save"));
   EXPECT_THAT(FileNames(dir_ / "out"), Not(IsEmpty())) << "a part of the payload is staged";
@@ -107,7 +107,7 @@ TEST_P(SignalTest, WeightSharingLeavesNothing) {
 
 // A file that another process waits for, and the entry on its way in, are removed with the rest.
 TEST_P(SignalTest, TheCacheIsAsItWas) {
-  InstallTrouble(dir_ / "plugins", "hang_save");
+  InstallCrashingPlugin(dir_ / "plugins", "hang_save");
   const std::string cache = (dir_ / "out/cache").string();
   Program run(EpiphyteWords({"run", model_.string(), "--ep", "hang_save", "--cache", cache}), Environment());
   ASSERT_TRUE(WaitFor("save"));

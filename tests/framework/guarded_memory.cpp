@@ -12,11 +12,11 @@
 namespace epiphyte::test {
 namespace {
 
-constexpr unsigned char kFresh = 0xCD;   // of the memory
-constexpr unsigned char kAround = 0xA5;  // of what lies around it
+constexpr unsigned char kFresh = 0xCD;   // fills fresh memory
+constexpr unsigned char kAround = 0xA5;  // fills the bytes around it
 
 struct Mapping {
-  unsigned char* begin;  // of the watched pages
+  unsigned char* begin;  // first byte of the watched pages
   uint64_t watched;      // bytes of them
   uint64_t page;
   unsigned char* data;

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "epiphyte/ep_host.h"
-#include "tests/framework/lone_services.h"
+#include "tests/framework/single_thread_services.h"
 
 namespace epiphyte::test {
 
@@ -53,9 +53,20 @@ inline constexpr EpGraphApi kInfoGraphApi = {
 };
 
 inline const EpHostInfo& InfoHost() {
-  static constexpr EpHostInfo kHost = {
-      sizeof(EpHostInfo), EP_ABI_VERSION, EP_ABI_VERSION, 0,          "test",  "0",     &kInfoStatusApi,
-      &kLoneServices,     &kInfoGraphApi, nullptr,        &kLoneTask, nullptr, nullptr, NoExtension};
+  static constexpr EpHostInfo kHost = {sizeof(EpHostInfo),
+                                       EP_ABI_VERSION,
+                                       EP_ABI_VERSION,
+                                       0,
+                                       "test",
+                                       "0",
+                                       &kInfoStatusApi,
+                                       &kSingleThreadServices,
+                                       &kInfoGraphApi,
+                                       nullptr,
+                                       &kUncancelledTask,
+                                       nullptr,
+                                       nullptr,
+                                       NoExtension};
   return kHost;
 }
 

@@ -85,7 +85,7 @@ TEST(ConstantOfAnyAlignment, IsShownAlignedAndReadWhereItIs) {
   }
 }
 
-TEST(ConstantOfAnyAlignment, IsCopiedForWhoAsksAndNotBefore) {
+TEST(ConstantOfAnyAlignment, IsCopiedOnFirstUse) {
   const size_t bytes = size_t{16} << 20;
   const Odd odd(bytes / 4);
   const uint64_t before = ResidentBytes();

@@ -88,7 +88,7 @@ TEST(DeviceValue, BecomesNoConstantAndNoElement) {
   EXPECT_THAT(FailureOf([&] { Value::Map(keys, OnDevice({6})); }), StartsWith("INVALID_ARGUMENT"));
 }
 
-TEST(DeviceValue, IsNoneOfTheRunsHostMemory) {
+TEST(DeviceValue, DoesNotCountAsHostMemoryOfTheRun) {
   RunState run(MemoryLimits{.run_bytes = 1000});
   const ValuePtr host = Value::Tensor(DataType::kFloat, kDims, &run);
   const uint64_t used = run.used();

@@ -166,7 +166,7 @@ TEST_F(CacheCli, AnEntryOfAnotherCacheIsReportedAndCompiledAgain) {
   const ProgramResult result = Run({"run", "model.onnx", "--cache", "cache", "--json"});
   EXPECT_EQ(result.code, 0);
   EXPECT_EQ(Json::parse(result.out)["context"], false);
-  EXPECT_THAT(result.err, HasSubstr("no session has put it there"));
+  EXPECT_THAT(result.err, HasSubstr("no session wrote it"));
   EXPECT_TRUE(RunIsCached());
   EXPECT_EQ(RunJson({"cache", "verify", "--cache", "cache"})["broken"], 0);
 }
@@ -279,7 +279,7 @@ TEST_F(CacheCli, AKilledProcessLeavesNothingThatIsTrusted) {
   EXPECT_GT(killed, 0);
 }
 
-TEST_F(CacheCli, AKilledHolderOfTheLockHoldsUpNobody) {
+TEST_F(CacheCli, LockOfAKilledProcessDoesNotBlockOthers) {
   RunIsCached();
   const fs::path entry = folder_.path() / Entries()[0]["folder"].get<std::string>();
   fs::remove_all(entry);

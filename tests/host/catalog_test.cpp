@@ -6,8 +6,8 @@
 #include "epiphyte/environment.hpp"
 #include "epiphyte/error.hpp"
 #include "epiphyte/placement.hpp"
+#include "tests/framework/crashing_plugin/crashing_plugin.h"
 #include "tests/framework/temp_dir.h"
-#include "tests/framework/trouble/trouble.h"
 #include "tests/host/small_models.h"
 
 namespace epiphyte {
@@ -103,10 +103,10 @@ TEST(PluginCatalog, OutlivesTheEnvironmentItCameFrom) {
 
 // --- libraries that the application names itself
 
-// A copy of the trouble plugin, which calls itself as its file is called.
+// A copy of the crashing plugin, which calls itself as its file is called.
 std::filesystem::path Library(const test::TempDir& folder, const std::string& name) {
   const std::filesystem::path path = folder / (name + ".so");
-  std::filesystem::copy_file(EPIPHYTE_TROUBLE_PLUGIN, path, std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::copy_file(EPIPHYTE_CRASHING_PLUGIN, path, std::filesystem::copy_options::overwrite_existing);
   return path;
 }
 
@@ -154,7 +154,7 @@ TEST(PluginCatalog, ALibraryIsAddedByItsPath) {
 TEST(PluginCatalog, WhatIsAddedComesBeforeWhatIsFoundAndOnce) {
   test::TempDir found;
   test::TempDir folder;
-  test::InstallTrouble(found.path(), "fine_one");
+  test::InstallCrashingPlugin(found.path(), "fine_one");
   const Environment environment = Only(found);
   const auto library = Library(folder, "fine_one");
   environment.plugins().Add(library);

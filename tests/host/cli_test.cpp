@@ -70,7 +70,7 @@ TEST_F(Cli, PluginsSaysWhatIsWrongWithAManifest) {
 }
 
 TEST_F(Cli, ALibraryWithoutAManifestIsNamedByAFlag) {
-  std::filesystem::copy_file(EPIPHYTE_TROUBLE_PLUGIN, folder_ / "fine_one.so");
+  std::filesystem::copy_file(EPIPHYTE_CRASHING_PLUGIN, folder_ / "fine_one.so");
   folder_.Write("model.onnx", AddModel());
   const Json place = RunJson({"place", "model.onnx", "--plugin", "fine_one.so", "--ep", "fine_one"});
   EXPECT_EQ(place["nodes"][0]["provider"], "fine_one");

@@ -215,7 +215,7 @@ TEST(CommandLine, HelpNamesTheVariables) {
   }
 }
 
-TEST(CommandLine, AWrongLogLevelIsSaidAtOnce) {
+TEST(CommandLine, WrongLogLevelIsReportedAtStart) {
   const ProgramResult result = RunEpiphyte({"plugins"}, ".", {{"EPIPHYTE_LOG", "loud"}});
   EXPECT_EQ(result.code, 0);
   EXPECT_THAT(result.err, HasSubstr("EPIPHYTE_LOG is 'loud', expected one of trace, debug, info, warning, error, off"));

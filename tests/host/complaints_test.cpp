@@ -33,7 +33,7 @@ class ProgramComplaint : public ::testing::Test {
 };
 
 // microsoft/onnxruntime#21850: the performance tool ignores the options of EP contexts.
-TEST_F(ProgramComplaint, EveryCommandWithASessionObeysTheSameOptions) {
+TEST_F(ProgramComplaint, EveryCommandWithASessionTakesTheSameOptions) {
   for (const char* command : {"run", "bench"}) {
     const ProgramResult refused =
         Run({command, Model("mask.onnx"), "--ep", "cpu", "--option", "session.disable_model_compile=1"});

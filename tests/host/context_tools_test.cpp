@@ -49,7 +49,7 @@ TEST_F(ContextTools, CheckSaysOptimalWhereTheModelWasCompiled) {
   EXPECT_EQ(json["nodes"][0]["source"], "EpiphyteCPU");
 }
 
-TEST_F(ContextTools, CheckFailsForASourceThatNobodyOwnsAndNamesTheInstalledOnes) {
+TEST_F(ContextTools, CheckFailsForASourceWithoutPluginAndNamesInstalledSources) {
   folder_.Write("foreign.onnx", ForeignContextModel());
   ProgramResult result = Run({"inspect", "foreign.onnx", "--check", "--json"});
   EXPECT_EQ(result.code, 1);

@@ -49,7 +49,7 @@ TEST_F(Descriptors, TooFewAreOneErrorAndACode) {
   }
 }
 
-TEST_F(Descriptors, ForWhatASmallModelNeedsThereAreEnough) {
+TEST_F(Descriptors, SmallModelNeedsFewDescriptors) {
   const ProgramResult result = Run("run model.onnx", "ulimit -n 24; exec");
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("c"));

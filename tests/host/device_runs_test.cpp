@@ -54,7 +54,7 @@ TEST_F(DeviceRuns, ACallbackMayLetGoOfTheLastHandleOfItsSession) {
   }
 }
 
-TEST_F(DeviceRuns, TheEnvironmentMayGoWithIt) {
+TEST_F(DeviceRuns, EnvironmentMayBeDestroyedWithTheSession) {
   auto session = std::make_shared<std::optional<Session>>(Open(test::ChainModel({"Relu", "Neg"}), OnDevice()));
   environment_.reset();
   const auto told = std::make_shared<std::promise<std::vector<float>>>();
@@ -98,7 +98,7 @@ TEST_F(DeviceRuns, ALossIsInTheResultAndTheCallbackMayMakeANewSession) {
   EXPECT_THAT(told.get_future().get(), ElementsAre(0, -2));
 }
 
-TEST_F(DeviceRuns, ManyRunsThatNobodyWaitsForAreAllRight) {
+TEST_F(DeviceRuns, ManyRunsWithoutWaitingGiveRightResults) {
   Session session = Open(test::ChainModel({"Relu", "Abs", "Neg"}), OnDevice());
   std::vector<std::future<RunResult>> runs;
   for (int i = 0; i < 100; ++i) runs.push_back(session.RunAsync(Input(static_cast<float>(i), -1)));

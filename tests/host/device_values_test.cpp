@@ -23,7 +23,7 @@ using ::testing::SizeIs;
 // Number of elements of a tensor that is large enough for a buffer of its own, outside the pools for small ones.
 constexpr int64_t kLarge = 1 << 19;
 
-TEST_F(DeviceValues, ASessionTellsTheMemoriesOfItsDevices) {
+TEST_F(DeviceValues, SessionListsTheMemoriesOfItsDevices) {
   const Session session = Open(test::AddModel(), OnDevice());
   const std::vector<Memory> memories = session.memories();
   ASSERT_THAT(memories, SizeIs(2));
@@ -223,7 +223,7 @@ TEST_F(DeviceValues, InputsAreReadWhereTheyAre) {
       << "another plugin's memory";
 }
 
-TEST_F(DeviceValues, RunsThatNobodyWaitsForTakeThem) {
+TEST_F(DeviceValues, RunsWithoutWaitingAcceptDeviceValues) {
   const Session session = Open(test::AddModel(), OnDevice());
   std::vector<std::future<RunResult>> results;
   {

@@ -13,8 +13,8 @@
 #include <sstream>
 
 #include "host/cli/text.h"
+#include "tests/framework/crashing_plugin/crashing_plugin.h"
 #include "tests/framework/temp_dir.h"
-#include "tests/framework/trouble/trouble.h"
 #include "tests/host/run_program.h"
 #include "tests/host/small_models.h"
 
@@ -37,7 +37,7 @@ struct Case {
 constexpr Case kCases[] = {
     {"abort_open", "opening the library", "SIGABRT", "crashed with SIGABRT while the host was opening the library"},
     {"starve_open", "opening the library", "SIGABRT", "found no memory while the host was opening the library"},
-#if !defined(__SANITIZE_THREAD__)  // which ends a process that is left while it opens a library with a code of its own
+#if !defined(__SANITIZE_THREAD__)  // it ends a process that exits while a library is opened, with its own code
     {"exit_open", "opening the library", "exit code 3", "ended the process with exit code 3"},
 #endif
     {"segfault_query", "calling EpPluginQuery", "SIGSEGV", "crashed with SIGSEGV while the host was calling"},
@@ -70,7 +70,7 @@ class Doctor : public ::testing::Test {
   TempDir folder_;
 };
 
-TEST_F(Doctor, AlsoProbesThePluginThatHasTheNameNext) {
+TEST_F(Doctor, ProbesTheNextPluginWithTheSameNameToo) {
   folder_.Write("nolib.so", "not a library");
   folder_.Write("cpu.yaml", "manifest_version: 1\nname: cpu\nvendor: V\nversion: 1\nlibrary: nolib.so\nabi: \"0.2\"\n");
   const ProgramResult result = Run({"--json"});
@@ -90,8 +90,8 @@ TEST_F(Doctor, AlsoProbesThePluginThatHasTheNameNext) {
 }
 
 TEST_F(Doctor, SaysWhichPluginEndedItsProcessAndWhere) {
-  for (const Case& expected : kCases) InstallTrouble(folder_.path(), expected.plugin);
-  InstallTrouble(folder_.path(), "fine_devices");
+  for (const Case& expected : kCases) InstallCrashingPlugin(folder_.path(), expected.plugin);
+  InstallCrashingPlugin(folder_.path(), "fine_devices");
   const ProgramResult result = Run({"--json"});
   EXPECT_EQ(result.code, 1) << result.err;
   const Json report = Json::parse(result.out, nullptr, false);
@@ -115,7 +115,7 @@ TEST_F(Doctor, SaysWhichPluginEndedItsProcessAndWhere) {
 
 TEST_F(Doctor, APluginThatDamagesTheReportIsAFindingAndTheOthersAreListed) {
   for (const char* name : {"garble_shutdown", "flood_devices", "close_devices", "fine_devices"}) {
-    InstallTrouble(folder_.path(), name);
+    InstallCrashingPlugin(folder_.path(), name);
   }
   const ProgramResult result = Run({"--json"});
   EXPECT_EQ(result.code, 1) << result.err;
@@ -150,8 +150,8 @@ TEST_F(Doctor, NotesWhatALibraryExportsBesideTheOneSymbol) {
   EXPECT_THAT(Find(report, "cpu")["notes"].dump(), Not(HasSubstr("exports")));
 }
 
-TEST_F(Doctor, SaysItToPeopleToo) {
-  InstallTrouble(folder_.path(), "abort_devices");
+TEST_F(Doctor, PrintsTheSameAsText) {
+  InstallCrashingPlugin(folder_.path(), "abort_devices");
   const ProgramResult result = Run({"abort_devices", "cpu"});
   EXPECT_EQ(result.code, 1);
   EXPECT_THAT(result.out,
@@ -219,7 +219,7 @@ TEST_F(Doctor, APolicyFileThatSetsWhatThePluginDoesNotTakeIsADefect) {
 
 // --- for people
 
-TEST_F(Doctor, TellsALineAPluginAndAVerdict) {
+TEST_F(Doctor, PrintsALineAndAVerdictForEachPlugin) {
   const ProgramResult fine = RunEpiphyte({"doctor", "--disable", "vulkan"}, folder_.path(),
                                          {{"EPIPHYTE_PLUGIN_PATH", EPIPHYTE_PLUGIN_FOLDER}});
   EXPECT_EQ(fine.code, 0) << fine.err;
@@ -238,7 +238,7 @@ TEST_F(Doctor, TellsALineAPluginAndAVerdict) {
               HasSubstr("plugins can't be used: bad (BadManifest); epiphyte doctor bad tells all about it"));
 }
 
-TEST_F(Doctor, TellsEverythingAboutThePluginsThatAreNamed) {
+TEST_F(Doctor, PrintsAllDetailsOfNamedPlugins) {
   folder_.Write("bad.yaml", "manifest_version: 1\nname: bad\n");
   const ProgramResult named = Run({"cpu"});
   EXPECT_EQ(named.code, 0) << "of the others nothing was asked: " << named.err;

@@ -126,7 +126,7 @@ TEST_F(Fork, TheChildMakesSessionsOfItsOwn) {
             "right");
 }
 
-TEST_F(Fork, TheChildCanLetGoOfWhatItInherited) {
+TEST_F(Fork, ChildCanReleaseInheritedObjects) {
   auto environment = std::make_optional<Environment>(test::BundledPlugins());
   test::TempDir dir;
   options_.SetProfile(dir / "profile.json");

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "tests/framework/crashing_plugin/crashing_plugin.h"
 #include "tests/framework/temp_dir.h"
-#include "tests/framework/trouble/trouble.h"
 #include "tests/host/run_program.h"
 
 namespace epiphyte::test {
@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 class ManifestCommand : public ::testing::Test {
  protected:
-  ManifestCommand() { InstallTrouble(folder_.path(), "fine_one"); }
+  ManifestCommand() { InstallCrashingPlugin(folder_.path(), "fine_one"); }
   ProgramResult Run(const std::vector<std::string>& arguments) {
     return RunEpiphyte(arguments, folder_.path(), OnlyPlugins(folder_.path()));
   }

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "tests/framework/crashing_plugin/crashing_plugin.h"
 #include "tests/framework/temp_dir.h"
-#include "tests/framework/trouble/trouble.h"
 #include "tests/host/run_program.h"
 #include "tests/host/small_models.h"
 
@@ -25,7 +25,7 @@ class PluginConduct : public ::testing::Test {
                        {{"EPIPHYTE_PLUGIN_PATH", folder_.path().string() + ":" + EPIPHYTE_PLUGIN_FOLDER}});
   }
   void Install(const std::string& name) {
-    InstallTrouble(folder_.path(), name);
+    InstallCrashingPlugin(folder_.path(), name);
     folder_.Write("model.onnx", AddModel());
   }
 
@@ -68,7 +68,7 @@ TEST_F(PluginConduct, AChangedWorkingDirectoryIsReported) {
   Install("wander_initialize");
   const ProgramResult result = Run({"run", (folder_ / "model.onnx").string(), "--ep", "wander_initialize"});
   EXPECT_THAT(result.err,
-              HasSubstr("provider 'wander_initialize': in Initialize the working directory changed, to '/'"));
+              HasSubstr("provider 'wander_initialize': in Initialize the working directory changed to '/'"));
 }
 
 TEST_F(PluginConduct, DoctorReportsAllThatAPluginChangesInItsProcess) {

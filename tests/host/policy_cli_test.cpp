@@ -81,7 +81,7 @@ TEST_F(PolicyOnTheCommandLine, APinnedOptionEndsASessionThatChangesIt) {
   EXPECT_EQ(Run({"run", "model.onnx", "--ep", "cpu"}).code, 0);
 }
 
-TEST_F(PolicyOnTheCommandLine, ShowTellsWhichFileSetWhat) {
+TEST_F(PolicyOnTheCommandLine, ShowNamesTheFileThatSetEachRule) {
   System("providers: {cpu: {priority: 5, pinned: {precision: f32}}}\ndeny: [npu]\n");
   User("providers:\n  cpu: {priority: 7, options: {precision: bf16}}\n");
   const ProgramResult text = Run({"policy", "show"});

@@ -99,7 +99,7 @@ TEST_F(PrintedText, WithoutAWordOfTheSystemThePeakIsUnknown) {
   EXPECT_EQ(cli::PeakText(cli::PeakRssMb(folder_.Write("more", "VmHWM:\t   2048 kB\n"))), "2.0 MiB");
 }
 
-TEST_F(PrintedText, ApplicationsAreToldTheirMeansAndTheCommandLineItsOwn) {
+TEST_F(PrintedText, AdviceNamesTheApiForApplicationsAndFlagsForTheCommandLine) {
   const fs::path model = folder_.Write("m.onnx", MatMulModel());
   const auto compile = [&] {
     SessionOptions options;
@@ -133,7 +133,7 @@ TEST_F(PrintedText, AnInputWithoutATypeIsNamed) {
   EXPECT_EQ(LoadValue(folder_ / "v.pb", TypeInfo::Tensor(ElementType::kFloat)).Data<float>()[1], 2);
 }
 
-TEST_F(PrintedText, ADeviceThatIsNotThereIsToldHowTheyAreCounted) {
+TEST_F(PrintedText, MissingDeviceIsReportedWithTheValidIndices) {
   folder_.Write("m.onnx", MatMulModel());
   EXPECT_THAT(Run({"run", "m.onnx", "--ep", "cpu", "--ep-option", "cpu.device=1"}).err,
               AllOf(HasSubstr("device 1 was asked for"), HasSubstr("its only device is 0"), HasSubstr("begins at 0")));
@@ -147,7 +147,7 @@ TEST_F(PrintedText, APatternThatFillsPagesIsShortened) {
   EXPECT_LT(result.err.size(), 1000u);
 }
 
-TEST_F(PrintedText, AnUnknownTransformIsToldWhichThereAre) {
+TEST_F(PrintedText, UnknownTransformIsReportedWithTheKnownOnes) {
   folder_.Write("m.onnx", MatMulModel());
   EXPECT_THAT(
       Run({"run", "m.onnx", "--option", "optimization.disable_specified_optimizers=foo"}).err,

@@ -29,7 +29,7 @@ class SessionTest : public ::testing::Test {
   Environment environment_ = test::BundledPlugins();
 };
 
-TEST_F(SessionTest, ATypeThatNobodyKnowsIsUnknown) {
+TEST_F(SessionTest, UnknownTypeIsUnknown) {
   Session session(environment_, Write(test::UntypedModel()));
   ASSERT_THAT(session.inputs(), SizeIs(1));
   EXPECT_EQ(session.inputs()[0].type.kind(), ValueKind::kEmpty);
@@ -236,7 +236,7 @@ TEST_F(SessionTest, PlacementNamesTheProvider) {
   EXPECT_THAT(of_session.providers(), ElementsAre("cpu")) << "the placement keeps what it needs of its session";
 }
 
-TEST_F(SessionTest, PlacementTellsOfNodesThatAreGone) {
+TEST_F(SessionTest, PlacementListsRemovedNodes) {
   const Placement placement = Placement::Of(environment_, Write(test::ChainModel({"Identity", "Relu"})));
   ASSERT_THAT(placement.nodes(), SizeIs(1));
   ASSERT_THAT(placement.removed(), SizeIs(1));

@@ -71,7 +71,7 @@ class GraphBuilder {
   // Constant nodes.
   std::string FloatConstant(float value);
   std::string IntConstant(int64_t value);                        // a scalar
-  std::string IntsConstant(const std::vector<int64_t>& values);  // of rank 1
+  std::string IntsConstant(const std::vector<int64_t>& values);  // makes a constant of rank 1
   std::string BoolConstant(bool value);
 
   // The node's only output, or all of them.

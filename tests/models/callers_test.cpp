@@ -22,7 +22,7 @@ class Callers : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(OfOneSession, Callers, ::testing::Values("squeezenet1.1", "mobilenetv2", "lstm_tagger"),
                          [](const auto& info) { return info.param.substr(0, info.param.find('.')); });
 
-TEST_P(Callers, GetWhatOneAloneGets) {
+TEST_P(Callers, ManyGetTheResultsOfOne) {
   const TempDir dir;
   const std::unique_ptr<core::Environment> environment = BuildTreeEnvironment();
   core::SessionOptions options = OptionsFor({"cpu"});

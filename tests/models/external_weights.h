@@ -47,7 +47,7 @@ class ExternalWeights {
   std::ofstream stream_;
   uint64_t size_ = 0;
   std::map<std::string, Range> ranges_;
-  std::map<std::string, size_t> hashes_;  // of those that came as bytes
+  std::map<std::string, size_t> hashes_;  // hashes of weights that were given as bytes
 };
 
 }  // namespace epiphyte::test

@@ -70,7 +70,7 @@ class Recogniser {
     return graph_.Node("Add", {graph_.Node("MatMul", {x, Weight({in, out}, 0.1f)}), Weight({out}, 0.1f)});
   }
 
-  // Dimension `axis` of `x` as one element of rank 1, through int32 and back.
+  // Returns dimension `axis` of `x` as an int32 tensor of shape [1], as exporters write it.
   std::string Size(const std::string& x, int64_t axis) {
     const std::string shape = graph_.Node("Cast", {graph_.Node("Shape", {x})}, {{"to", 6}});
     return graph_.Node("Slice",

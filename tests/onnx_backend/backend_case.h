@@ -18,7 +18,7 @@ class ModelProto;
 namespace epiphyte::test {
 
 struct BackendCase {
-  std::string name;  // of the folder
+  std::string name;  // name of the folder
   std::filesystem::path folder;
 };
 
@@ -31,7 +31,7 @@ struct BackendRunOptions {
   bool via_context = false;    // compile to a context model first and run that
   bool embed_context = false;  // its payloads in the model, not in a file beside it
   bool claimed_only = false;   // see kNotClaimed
-  int runs = 1;                // of each data set in one session
+  int runs = 1;                // runs of each data set in one session
   conformance::Tolerance tolerance{.relative = 1e-3, .absolute = 1e-5};
 };
 

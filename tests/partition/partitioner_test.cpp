@@ -247,7 +247,7 @@ TEST(Partitioner, ClaimsThatMakeNoSenseAreDropped) {
   EXPECT_EQ(Entry(result, "c").provider, "bad") << "the first claim on a node counts";
 }
 
-TEST(Partitioner, BodiesThatNobodyTookWholeArePartitioned) {
+TEST(Partitioner, BodiesThatWereNotClaimedWholeArePartitioned) {
   auto graph = GraphWithIf();
   const PartitionResult result = Split(*graph, {Supporting("npu", {"Add"}), Supporting("cpu", {"Relu", "Neg"})});
   EXPECT_EQ(Entry(result, "if_1").provider, "(host)");

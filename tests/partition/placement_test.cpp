@@ -55,7 +55,7 @@ TEST(Placement, JsonHoldsEverything) {
   EXPECT_EQ(json["warnings"][0], "npu: something odd");
 }
 
-TEST(Placement, NodesThatAreGoneAreTold) {
+TEST(Placement, RemovedNodesAreListed) {
   Placement placement = Example();
   EXPECT_EQ(placement.RemovedSummary(), "");
   placement.removed.push_back({"", "k", "Constant", "", RemovalReason::kFolded, "k_output"});

@@ -114,7 +114,7 @@ TEST_F(CustomOperators, AModelThatBreaksARuleOfTheOperatorsIsRefusedBeforeItRuns
   EXPECT_THAT(failure("s = Shape(x) y = example.ops.Blank(s)"), HasSubstr("lacks the attribute 'value'"));
 }
 
-TEST_F(CustomOperators, WhoKnowsAnOperatorThatNobodyRunsIsSaid) {
+TEST_F(CustomOperators, OperatorKnownToAPluginButNotRunIsReportedWithThatPlugin) {
   const auto failure = [&](const std::string& domain, const std::string& op, const core::SessionOptions& options) {
     return FailureOf([&] {
       Open("<ir_version: 8, opset_import: [\"\" : 17, \"" + domain + "\" : 1]> g (float[2] x) => (y) { y = " + domain +

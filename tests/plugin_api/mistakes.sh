@@ -1,6 +1,5 @@
 #!/bin/sh
-# What a plugin's author can do wrong before the plugin exists: the compiler says it in one sentence that names the line
-# to change.
+# Mistakes of a plugin's author that the compiler can report: each is one sentence that names the line to change.
 #
 #   mistakes.sh COMPILER SOURCE_FOLDER
 set -eu
@@ -26,7 +25,7 @@ done
 
 # --- classes that lack something
 
-# plugin BODY: a plugin whose provider class has that body
+# plugin BODY: writes a plugin with that body in its provider class
 plugin() {
   cat > "$work/unit.cpp" <<UNIT
 #include "epiphyte/kit/plugin/plugin.hpp"

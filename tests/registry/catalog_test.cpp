@@ -158,7 +158,7 @@ TEST_F(CatalogTest, MessagesSayWhatWasFoundAndExpected) {
   EXPECT_THAT(Only().message, HasSubstr((root_ / "p/missing.so").string()));
 }
 
-TEST_F(CatalogTest, AnotherNameOfThisPlatformIsGuessedAndNotTaken) {
+TEST_F(CatalogTest, MisspelledPlatformIsSuggestedButNotAccepted) {
   const std::string platform(CurrentPlatform());
   const size_t dash = platform.find('-');
   const std::string other = platform.substr(0, dash) + (platform.ends_with("x86_64") ? "-X64" : "_") +
@@ -205,7 +205,7 @@ TEST_F(CatalogTest, AManifestThatIsNotForThisHostTakesNoNameAway) {
   EXPECT_THAT(listing, ElementsAre(" BadManifest", "acme Ready", "acme WrongPlatform"));
 }
 
-TEST_F(CatalogTest, NorDoesOneWithoutItsLibraryOrForAnotherAbi) {
+TEST_F(CatalogTest, ManifestWithoutLibraryOrForAnotherAbiTakesNoNameAway) {
   Install("1.yaml", ManifestText("acme", "missing.so"));
   Install("2.yaml", test::ManifestWith("abi: 7.3"));
   Install("3.yaml", ManifestText("acme", "lib.so"));

@@ -97,7 +97,7 @@ TEST(DeclaredOptions, ADefaultIsThereAndFits) {
               HasSubstr("the default of option 'label' is"));
 }
 
-TEST(DeclaredOptions, ANameIsANameIsThereOnceAndIsNotTheHosts) {
+TEST(DeclaredOptions, NamesAreValidUniqueAndNotReserved) {
   for (const char* name : {"", "sca le", "a|b", "größe", "a=b"}) {
     EXPECT_THAT(Bad(OptionFault::kName, {FakeOption(EP_OPTION_INT, name, "1")}), HasSubstr("the name of option 0"))
         << name;
@@ -167,7 +167,7 @@ TEST(DeclaredOptions, WhatFitsHasNoProblem) {
   EXPECT_EQ(Problem("device", "3"), "") << "is the host's to judge";
 }
 
-TEST(DeclaredOptions, WhatDoesNotFitIsSaidWithWhatWould) {
+TEST(DeclaredOptions, WrongValueIsReportedWithTheValidOnes) {
   EXPECT_EQ(Problem("tiles", "9"), "option 'tiles' is '9', a whole number from 1 to 8 expected");
   for (const char* value : {"", "x", "0", "4.0", "+4", " 4", "4 ", "0x4", "99999999999999999999"}) {
     EXPECT_THAT(Problem("tiles", value), HasSubstr("a whole number from 1 to 8")) << value;

@@ -24,7 +24,7 @@ struct FakePlugin {
   std::vector<EpDeviceInfo> devices;
   std::vector<const EpDeviceInfo*> device_pointers;  // what GetDevices hands out; filled from `devices` when empty
   uint32_t device_count;                             // what GetDevices says; UINT32_MAX: as many as there are
-  std::vector<EpOptionInfo> options;                 // that GetOptions gives, once `options_table` is set
+  std::vector<EpOptionInfo> options;                 // answer of GetOptions when `options_table` is set
   const EpOptionsApi* options_table;                 // null: it declares no options
 
   bool answers = true;                                            // false: the query answers null
@@ -38,8 +38,8 @@ struct FakePlugin {
   std::string manifest_path;
   std::string library_path;
   std::string directory;
-  std::string name;                                             // of the environment
-  std::vector<std::pair<std::string, std::string>> parameters;  // of the environment
+  std::string name;                                             // from the environment
+  std::vector<std::pair<std::string, std::string>> parameters;  // from the environment
 
   // A plugin named "fake" with the source "FakeSource" and one device; every counter 0.
   static FakePlugin& Reset();

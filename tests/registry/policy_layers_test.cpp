@@ -86,7 +86,7 @@ TEST_F(PolicyLayersTest, AUsersFileLiftsNothingThatTheSystemDenies) {
   }
 }
 
-TEST_F(PolicyLayersTest, NeitherDoesAnApplicationOrTheEnvironment) {
+TEST_F(PolicyLayersTest, ApplicationAndEnvironmentLiftNothingThatTheSystemDenies) {
   System("deny: [acme]\n");
   const std::string mine = folder_.Write("mine.yaml", "policy_version: 1\n").string();
   options_.policy_file = mine;
@@ -192,7 +192,7 @@ TEST_F(PolicyLayersTest, ANameThatNoManifestHasIsReportedWhereverItIs) {
   EXPECT_THAT(Report().notes, Contains(EndsWith("epiphyte.yaml:2:8: no plugin named 'something' is installed")));
 }
 
-TEST_F(PolicyLayersTest, AUserIsToldWhatTheSystemsRulesLeaveWithoutEffect) {
+TEST_F(PolicyLayersTest, UserRulesOverriddenByTheSystemAreReported) {
   System("deny: [acme]\n");
   User("providers: {acme: {enabled: true}}\n");
   EXPECT_THAT(Report().notes, Contains(AllOf(HasSubstr("enabling 'acme' has no effect"), HasSubstr("deny list of"))));
@@ -269,7 +269,8 @@ TEST_F(PolicyLayersTest, APolicyThatCanNotBeLookedAtIsAnErrorAndNoMissingFile) {
   EXPECT_FALSE(Report().files[0].exists) << "a folder that is a file has nothing in it";
   fs::create_symlink(root_ / "loop", root_ / "loop");
   options_.system_folder = root_ / "loop";
-  EXPECT_THAT(ErrorOf(StatusCode::kFail, [&] { Report(); }), AllOf(HasSubstr("loop"), HasSubstr("can't be looked at")));
+  EXPECT_THAT(ErrorOf(StatusCode::kFail, [&] { Report(); }),
+              AllOf(HasSubstr("loop"), HasSubstr("can't be found or read")));
 }
 
 TEST_F(PolicyLayersTest, ASystemPolicyThatIsALinkToNothingIsAnError) {

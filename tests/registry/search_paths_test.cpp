@@ -67,7 +67,7 @@ TEST_F(SearchPaths, EnvironmentComesBeforeApplicationBeforeUser) {
                                    "application", "user"));
 }
 
-TEST_F(SearchPaths, TheEnvironmentIsLeftAloneWhenTheApplicationSaysSo) {
+TEST_F(SearchPaths, EnvironmentVariablesAreIgnoredOnRequest) {
   folder_.Write("env/a.yaml", "");
   const ScopedVariable path("EPIPHYTE_PLUGIN_PATH", (root_ / "env").string());
   EXPECT_THAT(Manifests(), IsEmpty());

@@ -67,7 +67,7 @@ TEST_F(StaticPlugin, IsLoadedAndDescribed) {
   EXPECT_EQ(catalog.OwnerOfSource("Other"), "");
 }
 
-TEST_F(StaticPlugin, IsToldWhereItIs) {
+TEST_F(StaticPlugin, GetsItsLocation) {
   Catalog catalog(Hermetic(), &FakeHost());
   catalog.Register(FakePlugin::Query, 0);
   const std::filesystem::path program = std::filesystem::canonical("/proc/self/exe");
@@ -128,7 +128,7 @@ TEST_F(StaticPlugin, ComesBeforeManifestsOfTheSameNameOrSource) {
   EXPECT_EQ(catalog.Load("fake").descriptor, &fake_.descriptor);
 }
 
-TEST_F(StaticPlugin, ObeysThePolicy) {
+TEST_F(StaticPlugin, IsSubjectToThePolicy) {
   const test::TempDir folder;
   CatalogOptions options = Hermetic();
   options.policy_file =
@@ -149,7 +149,7 @@ TEST_F(StaticPlugin, ObeysThePolicy) {
 
 TEST_F(StaticPlugin, ARefusedDescriptorIsNeverInitialized) {
   fake_.answers = false;
-  EXPECT_THAT(Refused(), HasSubstr("no plugin for this program, or that it can't live with ABI 0.2"));
+  EXPECT_THAT(Refused(), HasSubstr("no plugin for this program, or doesn't support ABI 0.2"));
   fake_.answers = true;
   fake_.descriptor.struct_size = 40;
   EXPECT_THAT(Refused(), HasSubstr("EpPluginDescriptor::struct_size is 40, at least "));
@@ -167,7 +167,7 @@ TEST_F(StaticPlugin, ALongerDescriptorOfALaterVersionIsFine) {
   EXPECT_NE(catalog.TryLoad("fake"), nullptr);
 }
 
-TEST_F(StaticPlugin, TheAnsweredAbiMustBeOneThatIsSpoken) {
+TEST_F(StaticPlugin, AnsweredAbiMustBeSupported) {
   fake_.descriptor.abi_version = EP_MAKE_ABI_VERSION(0, 3);
   EXPECT_THAT(Refused(), HasSubstr("AbiTooNew: the plugin was built for ABI 0.3; 0.2 is spoken here"));
   for (const uint32_t old : {0u, EP_MAKE_ABI_VERSION(0, 1)}) {
@@ -177,7 +177,7 @@ TEST_F(StaticPlugin, TheAnsweredAbiMustBeOneThatIsSpoken) {
 }
 
 // The range of a host of the years to come.
-TEST_F(StaticPlugin, APluginOfAnEarlierMinorVersionIsSpokenToAndOneOfAnotherMajorIsNot) {
+TEST_F(StaticPlugin, EarlierMinorVersionIsAcceptedAndOtherMajorIsRefused) {
   EpHostInfo host = FakeHost();
   host.abi_min = EP_MAKE_ABI_VERSION(1, 0);
   host.abi_max = EP_MAKE_ABI_VERSION(1, 4);
@@ -300,7 +300,7 @@ TEST_F(StaticPlugin, DevicesOfAKindThatCameLaterAreOtherDevices) {
   EXPECT_EQ(catalog.Load("fake").devices.at(0).kind, EP_DEVICE_OTHER);
 }
 
-TEST_F(StaticPlugin, WhatADeviceSaysOfItselfIsKept) {
+TEST_F(StaticPlugin, DeviceInformationIsKept) {
   EpDeviceInfo device = test::FakeDevice(EP_DEVICE_GPU, "n");
   device.flags = EP_DEVICE_COMPILE_ONLY | EP_DEVICE_INTEGRATED | 0x40000000u;
   device.vendor_id = 0x10DE;

@@ -93,7 +93,7 @@ TEST(AsyncRunner, RunsTasksAtOnceWhenItHasThreadsForThem) {
   all.Wait();
 }
 
-TEST(AsyncRunner, BeginsTasksInTheirOrderAndDoesAllOfThemBeforeItGoes) {
+TEST(AsyncRunner, StartsTasksInOrderAndFinishesAllBeforeItIsDestroyed) {
   std::vector<int> order;
   {
     AsyncRunner runner(1);

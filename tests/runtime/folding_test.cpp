@@ -63,7 +63,7 @@ TEST(FoldingBudget, AllComputationsTogetherHaveATimeLimit) {
   EXPECT_TRUE(budget.is_spent());
 }
 
-TEST(FoldingBudget, TheApplicationHearsOfALongComputationAndMayCancelIt) {
+TEST(FoldingBudget, LongComputationReportsProgressAndCanBeCancelled) {
   std::atomic<int> reports = 0;
   FoldingBudget budget(kSmall, [&] { return ++reports == 3; });
   const auto begin = steady_clock::now();

@@ -85,7 +85,7 @@ TEST_F(LimitsTest, AFunctionsBodyIsNotUnfoldedForAnOutputAboveTheLimit) {
             HasSubstr("session.max_value_bytes")));
 }
 
-TEST_F(LimitsTest, PaddingDoesNotMakeAPoolAllocateOnFaith) {
+TEST_F(LimitsTest, PaddingDoesNotMakeAPoolAllocateBeforeTheCheck) {
   const auto session = Make(R"(g (float[1, 1, 4] x) => (float[1, 1, N] y) {
         y = AveragePool<kernel_shape = [268435457], pads = [268435456, 268435456]>(x) })",
                             {{"session.max_value_bytes", "1000000"}});

@@ -66,7 +66,7 @@ TEST_F(ModelsOfOthers, AWrongShapeOfAnOutputIsIgnored) {
   EXPECT_EQ(TextOf(*outputs[1]), "[3,2]: 1 4 2 5 3 6");
 }
 
-TEST_F(ModelsOfOthers, AShapeThatOnlyTheRunKnowsIsNotBelieved) {
+TEST_F(ModelsOfOthers, DeclaredShapeOfADataDependentValueIsIgnored) {
   // @model 11c
   constexpr std::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[5] x) => (float[2] y) <int64[1, 4] found, int64[4] flat, float[4] picked, int64[1] all = {-1}>
@@ -75,7 +75,7 @@ TEST_F(ModelsOfOthers, AShapeThatOnlyTheRunKnowsIsNotBelieved) {
   EXPECT_EQ(RunOne(kModel, {Floats({5}, {0, 0, 0, 0, 0})}), "[0]:");
 }
 
-TEST_F(ModelsOfOthers, AShapeOfDataIsNotBelievedBetweenPartitions) {
+TEST_F(ModelsOfOthers, DeclaredShapeOfADataDependentValueIsIgnoredBetweenPartitions) {
   // The branches of the If are plans of their own, so that the values cross from one kernel to others.
   // @model 11d
   constexpr std::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17]>
@@ -146,7 +146,7 @@ TEST_F(ModelsOfOthers, ADeclaredElementTypeThatIsWrongStaysAnError) {
               HasSubstr("output 'm' is declared as tensor(int64)[2], but is tensor(float)[2]"));
 }
 
-TEST_F(ModelsOfOthers, WrongShapesAreToldOnce) {
+TEST_F(ModelsOfOthers, WrongShapesAreReportedOnce) {
   testing::internal::CaptureStderr();
   RunOne(R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[2, 3] x) => (float[5] y) <float[1] m, float[2] n> { m = Relu(x) n = Neg(m) y = Abs(n) })",
@@ -157,7 +157,7 @@ TEST_F(ModelsOfOthers, WrongShapesAreToldOnce) {
   EXPECT_THAT(log.substr(log.find('\n') + 1), Not(HasSubstr("declare")));
 }
 
-TEST_F(ModelsOfOthers, AWrongSizeOfAnOutputIsToldOnceAndTheRunGoesOn) {
+TEST_F(ModelsOfOthers, WrongSizeOfAnOutputIsReportedOnceAndTheRunContinues) {
   testing::internal::CaptureStderr();
   Session session = Make(R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[4] x) => (int64[1, 2] y) { y = NonZero(x) })");
@@ -199,7 +199,7 @@ TEST_F(ModelsOfOthers, ActivationsInOlderOpsets) {
   EXPECT_THAT(run(11, "Celu"), Near({-0.981684f, 0, 4}));
 }
 
-TEST_F(ModelsOfOthers, AnOlderOpsetIsToldOnce) {
+TEST_F(ModelsOfOthers, OlderOpsetIsReportedOnce) {
   testing::internal::CaptureStderr();
   Make(R"(<ir_version: 8, opset_import: ["" : 15]>
     g (float[3] x) => (float[3] y) { a = Gelu(x) b = Gelu(a) y = Gelu(b) })");
@@ -345,7 +345,7 @@ TEST_F(ModelsOfOthers, ADomainThatIsNotImportedIsOfVersionOne) {
               Near({32, -0, -32, -0, 0, 0, -32, 0, 32}));
 }
 
-TEST_F(ModelsOfOthers, AMissingDomainIsTold) {
+TEST_F(ModelsOfOthers, MissingDomainIsReported) {
   testing::internal::CaptureStderr();
   Make(R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[1, 3] x) => (float[1, 3] y) { a = com.microsoft.Gelu(x) y = com.microsoft.Gelu(a) })");

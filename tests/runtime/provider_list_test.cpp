@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/framework/clerks.h"
 #include "tests/framework/onnx_text.h"
+#include "tests/framework/recording_plugins.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
 #include "tests/registry/fake_plugin.h"
@@ -34,7 +34,7 @@ class ProviderList : public testing::Test {
   ProviderList() : model_(dir_.Write("model.onnx", OnnxFromText(kChain))) {
     catalog_.use_environment = false;
     catalog_.use_user_folder = false;
-    catalog_.paths = {ClerkFolder()};
+    catalog_.paths = {RecordingPluginFolder()};
     Policy("");
   }
   // The GPU's plugin is left to machines with a GPU.
@@ -42,11 +42,11 @@ class ProviderList : public testing::Test {
     catalog_.policy_file = dir_.Write(
         "policy.yaml", "policy_version: 1\nproviders:\n  vulkan: {enabled: false}\n" + std::string(providers) + "\n");
   }
-  // A plugin `notary` that is found before the clerks' own.
-  void InstallNotary(std::string_view library, std::string_view more = "") {
-    dir_.Write("first/notary.yaml", ReadFile(ClerkFolder() / "notary.yaml") + std::string(more));
-    dir_.Write("first/notary.so", library);
-    catalog_.paths = {dir_ / "first", ClerkFolder()};
+  // A plugin `recorder_a` that is found before the recording plugins' own.
+  void InstallRecorderA(std::string_view library, std::string_view more = "") {
+    dir_.Write("first/recorder_a.yaml", ReadFile(RecordingPluginFolder() / "recorder_a.yaml") + std::string(more));
+    dir_.Write("first/recorder_a.so", library);
+    catalog_.paths = {dir_ / "first", RecordingPluginFolder()};
   }
   Environment& TheEnvironment() {
     if (!environment_) environment_ = std::make_unique<Environment>(catalog_);
@@ -78,61 +78,61 @@ class ProviderList : public testing::Test {
 };
 
 TEST_F(ProviderList, WithoutAListItIsTheCatalogsOrder) {
-  EXPECT_THAT(Names(OptionsFor({})), ElementsAre("notary", "scribe", "cpu"));
+  EXPECT_THAT(Names(OptionsFor({})), ElementsAre("recorder_a", "recorder_b", "cpu"));
   EXPECT_EQ(Names(OptionsFor({})), Listed());
 }
 
-TEST_F(ProviderList, AListIsObeyedAndTheFallbackComesLast) {
-  EXPECT_THAT(Names(OptionsFor({"scribe"})), ElementsAre("scribe", "cpu"));
-  EXPECT_THAT(Names(OptionsFor({"cpu", "notary"})), ElementsAre("cpu", "notary"));
-  SessionOptions options = OptionsFor({"notary"});
+TEST_F(ProviderList, ListedProvidersKeepTheirOrderAndTheFallbackIsLast) {
+  EXPECT_THAT(Names(OptionsFor({"recorder_b"})), ElementsAre("recorder_b", "cpu"));
+  EXPECT_THAT(Names(OptionsFor({"cpu", "recorder_a"})), ElementsAre("cpu", "recorder_a"));
+  SessionOptions options = OptionsFor({"recorder_a"});
   options.Set("session.disable_cpu_ep_fallback", "1");
-  EXPECT_THAT(Names(options), ElementsAre("notary"));
+  EXPECT_THAT(Names(options), ElementsAre("recorder_a"));
 }
 
-TEST_F(ProviderList, APriorityBelowTheFallbacksIsListedAndObeyed) {
-  Policy("  notary: {priority: -5}\n  scribe: {options: {claim: Neg}}");
-  EXPECT_THAT(Listed(), ElementsAre("scribe", "cpu", "notary"));
+TEST_F(ProviderList, ListedProviderBelowTheFallbacksPriorityKeepsItsPlace) {
+  Policy("  recorder_a: {priority: -5}\n  recorder_b: {options: {claim: Neg}}");
+  EXPECT_THAT(Listed(), ElementsAre("recorder_b", "cpu", "recorder_a"));
   Session session(TheEnvironment(), model_, OptionsFor({}));
   EXPECT_EQ(session.placement().providers, Listed());
   std::vector<std::string> takers;
   for (const core::NodePlacement& node : session.placement().nodes) takers.push_back(node.provider);
-  EXPECT_THAT(takers, ElementsAre("scribe", "cpu")) << "nothing is left for the one that comes after the CPU";
+  EXPECT_THAT(takers, ElementsAre("recorder_b", "cpu")) << "nothing is left for the one that comes after the CPU";
 }
 
 TEST_F(ProviderList, OfOnePriorityTheFallbackComesLastWhateverItsName) {
-  Policy("  notary: {priority: 0}\n  scribe: {priority: 0}");
-  EXPECT_THAT(Listed(), ElementsAre("notary", "scribe", "cpu"));
+  Policy("  recorder_a: {priority: 0}\n  recorder_b: {priority: 0}");
+  EXPECT_THAT(Listed(), ElementsAre("recorder_a", "recorder_b", "cpu"));
   Session session(TheEnvironment(), model_, OptionsFor({}));
   EXPECT_EQ(session.placement().providers, Listed());
 }
 
 TEST_F(ProviderList, TheSessionsOptionsComeBeforeThePolicysBeforeTheManifests) {
-  Policy("  notary: {options: {claim: Neg, notes: policy}}");
-  SessionOptions options = OptionsFor({"notary"});
+  Policy("  recorder_a: {options: {claim: Neg, notes: policy}}");
+  SessionOptions options = OptionsFor({"recorder_a"});
   options.providers[0].options = {{"claim", "Abs"}};
-  options.provider_options["notary"] = {{"claim", "Add"}, {"max_size", "7"}};
+  options.provider_options["recorder_a"] = {{"claim", "Add"}, {"max_size", "7"}};
   EXPECT_THAT(Choose(options)[0].options,
               ElementsAre(Pair("claim", "Abs"), Pair("max_size", "7"), Pair("notes", "policy")));
 }
 
 TEST_F(ProviderList, AnUnlistedProviderWithADeviceThatIsNoNumberIsLeftOut) {
-  Policy("  notary: { options: { device: first } }");
-  EXPECT_THAT(Names({}), AllOf(Not(Contains("notary")), Contains("scribe")));
+  Policy("  recorder_a: { options: { device: first } }");
+  EXPECT_THAT(Names({}), AllOf(Not(Contains("recorder_a")), Contains("recorder_b")));
   SessionOptions listed;
-  listed.providers = {{"notary", {}}};
-  EXPECT_THAT(Failure(listed), AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("'notary'"), HasSubstr("'first'")));
+  listed.providers = {{"recorder_a", {}}};
+  EXPECT_THAT(Failure(listed), AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("'recorder_a'"), HasSubstr("'first'")));
 }
 
-// The clerks refuse options that they don't know, and `device` is not theirs.
+// The recording plugins refuse options that they don't know, and `device` is not theirs.
 TEST_F(ProviderList, TheDeviceIsTheHostsAndIsNoOptionOfThePlugins) {
-  SessionOptions options = OptionsFor({"notary"});
+  SessionOptions options = OptionsFor({"recorder_a"});
   options.providers[0].options = {{"device", "0"}, {"claim", "Neg"}};
   EXPECT_EQ(Failure(options), "OK");
   EXPECT_THAT(Choose(options)[0].options, ElementsAre(Pair("claim", "Neg")));
   for (const char* text : {"1", "x", "-1", "", "0x0", "4294967296"}) {
     options.providers[0].options["device"] = text;
-    EXPECT_THAT(Failure(options), AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("'notary'"), HasSubstr("device")))
+    EXPECT_THAT(Failure(options), AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("'recorder_a'"), HasSubstr("device")))
         << text;
   }
 }
@@ -140,8 +140,8 @@ TEST_F(ProviderList, TheDeviceIsTheHostsAndIsNoOptionOfThePlugins) {
 TEST_F(ProviderList, AProvidersOwnErrorAboutAnOptionIsWhatIsSaid) {
   for (const bool listed : {true, false}) {
     SessionOptions options = OptionsFor({});
-    if (listed) options.providers = {{"notary", {}}};
-    options.provider_options["notary"] = {{"clam", "Neg"}};
+    if (listed) options.providers = {{"recorder_a", {}}};
+    options.provider_options["recorder_a"] = {{"clam", "Neg"}};
     EXPECT_THAT(Failure(options), AllOf(HasSubstr("option 'clam' is unknown"), Not(HasSubstr("doesn't use"))));
   }
 }
@@ -166,14 +166,14 @@ class DeclaringProvider : public ProviderList {
   FakePlugin& fake_;
 };
 
-TEST_F(DeclaringProvider, GetsTheDefaultsOfWhatNobodyGave) {
+TEST_F(DeclaringProvider, GetsDefaultsForOptionsThatAreNotGiven) {
   SessionOptions options = OptionsFor({"fake"});
   EXPECT_THAT(Given(options), ElementsAre(Pair("quiet", "0"), Pair("tiles", "4")));
   options.providers[0].options = {{"quiet", "true"}, {"device", "0"}};
   EXPECT_THAT(Given(options), ElementsAre(Pair("quiet", "1"), Pair("tiles", "4")));
 }
 
-TEST_F(DeclaringProvider, IsSparedWhatASessionGivesWrongly) {
+TEST_F(DeclaringProvider, IsNotCreatedWithAnInvalidSessionOption) {
   SessionOptions options = OptionsFor({"fake"});
   options.providers[0].options = {{"tile", "2"}};
   EXPECT_EQ(Refused(options), "INVALID_ARGUMENT: provider 'fake': option 'tile' is unknown; did you mean 'tiles'?");
@@ -184,7 +184,7 @@ TEST_F(DeclaringProvider, IsSparedWhatASessionGivesWrongly) {
   EXPECT_THAT(Refused(options), HasSubstr("option 'quiet' is 'loud', true or false expected"));
 }
 
-TEST_F(DeclaringProvider, IsSparedWhatThePolicyFileSetsWronglyUnlessTheSessionSaysBetter) {
+TEST_F(DeclaringProvider, IsNotCreatedWithAnInvalidPolicyOptionUnlessTheSessionOverridesIt) {
   Policy("  fake: {options: {tiles: many}}");
   SessionOptions options = OptionsFor({"fake"});
   EXPECT_THAT(Refused(options),
@@ -197,7 +197,7 @@ TEST_F(DeclaringProvider, IsSparedWhatThePolicyFileSetsWronglyUnlessTheSessionSa
 TEST_F(DeclaringProvider, IsLeftOutOfASessionThatDidNotNameIt) {
   Policy("  fake: {options: {tiles: many}}");
   TheEnvironment().catalog().Register(FakePlugin::Query, 0);
-  EXPECT_THAT(Names(OptionsFor({})), AllOf(Not(Contains("fake")), Contains("scribe")));
+  EXPECT_THAT(Names(OptionsFor({})), AllOf(Not(Contains("fake")), Contains("recorder_b")));
 }
 
 class SoftwareDevice : public ProviderList {
@@ -232,10 +232,10 @@ TEST_F(SoftwareDevice, ComesAfterRealOnes) {
 }
 
 TEST_F(ProviderList, OptionsForAProviderThatIsNotUsedSayWhy) {
-  Policy("  scribe: {enabled: false}");
+  Policy("  recorder_b: {enabled: false}");
   SessionOptions options = OptionsFor({"cpu"});
-  for (const auto& [name, reason] : {std::pair("notary", "add it to the session's providers"),
-                                     {"scribe", "Disabled: disabled in"},
+  for (const auto& [name, reason] : {std::pair("recorder_a", "add it to the session's providers"),
+                                     {"recorder_b", "Disabled: disabled in"},
                                      {"notry", "lists the installed ones"}}) {
     options.provider_options = {{name, {{"claim", "Neg"}}}};
     EXPECT_THAT(Failure(options), AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("'" + std::string(name) + "'"),
@@ -243,51 +243,53 @@ TEST_F(ProviderList, OptionsForAProviderThatIsNotUsedSayWhy) {
   }
 }
 
-TEST_F(ProviderList, APluginThatNobodyNamedAndThatFailsIsLeftOut) {
-  Policy("  notary: {options: {clam: Neg}}");
+TEST_F(ProviderList, UnlistedPluginThatFailsIsLeftOut) {
+  Policy("  recorder_a: {options: {clam: Neg}}");
   Session session(TheEnvironment(), model_, OptionsFor({}));
-  EXPECT_THAT(session.placement().providers, ElementsAre("scribe", "cpu"));
+  EXPECT_THAT(session.placement().providers, ElementsAre("recorder_b", "cpu"));
 }
 
 // Defects that the manifest alone shows, without opening the library.
 TEST_F(ProviderList, AManifestThatCanNotBeUsedTakesNoNameAway) {
-  InstallNotary("");
-  fs::remove(dir_ / "first/notary.so");
-  EXPECT_EQ(Choose(OptionsFor({"notary"}))[0].plugin->library, fs::canonical(ClerkFolder() / "notary.so"));
+  InstallRecorderA("");
+  fs::remove(dir_ / "first/recorder_a.so");
+  EXPECT_EQ(Choose(OptionsFor({"recorder_a"}))[0].plugin->library,
+            fs::canonical(RecordingPluginFolder() / "recorder_a.so"));
 }
 
 // Defects that show only when the library is opened.
 TEST_F(ProviderList, ALibraryThatTurnsOutToBeUnusableLeavesItsNameToTheNext) {
   for (const bool listed : {true, false}) {
     environment_.reset();
-    InstallNotary("not a library");
-    EXPECT_THAT(Listed(), Contains("notary").Times(2));
-    const SessionOptions options = listed ? OptionsFor({"notary"}) : OptionsFor({});
+    InstallRecorderA("not a library");
+    EXPECT_THAT(Listed(), Contains("recorder_a").Times(2));
+    const SessionOptions options = listed ? OptionsFor({"recorder_a"}) : OptionsFor({});
     testing::internal::CaptureStderr();
     const std::vector<std::string> names = Names(options);
     const std::string log = testing::internal::GetCapturedStderr();
-    EXPECT_THAT(names, Contains("notary"));
-    EXPECT_THAT(log, AllOf(HasSubstr("is used in place of"), HasSubstr("first/notary.yaml"),
+    EXPECT_THAT(names, Contains("recorder_a"));
+    EXPECT_THAT(log, AllOf(HasSubstr("is used in place of"), HasSubstr("first/recorder_a.yaml"),
                            HasSubstr("not a shared library")));
     Session session(TheEnvironment(), model_, options);
-    EXPECT_EQ(session.placement().nodes.at(0).provider, "notary");
+    EXPECT_EQ(session.placement().nodes.at(0).provider, "recorder_a");
   }
 }
 
 TEST_F(ProviderList, ALibraryWithAnotherDigestLeavesItsNameToTheNextToo) {
-  InstallNotary(ReadFile(ClerkFolder() / "notary.so"), "sha256: " + std::string(64, '0') + "\n");
-  EXPECT_EQ(Choose(OptionsFor({"notary"}))[0].plugin->library, fs::canonical(ClerkFolder() / "notary.so"));
+  InstallRecorderA(ReadFile(RecordingPluginFolder() / "recorder_a.so"), "sha256: " + std::string(64, '0') + "\n");
+  EXPECT_EQ(Choose(OptionsFor({"recorder_a"}))[0].plugin->library,
+            fs::canonical(RecordingPluginFolder() / "recorder_a.so"));
 }
 
 // The messages about a requested context describe the assignment that was really made.
 TEST_F(ProviderList, WhyNoContextModelWasWrittenIsSaidOfEachProvider) {
-  SessionOptions options = OptionsFor({"notary"});
+  SessionOptions options = OptionsFor({"recorder_a"});
   options.providers[0].options = {{"claim", "Mul"}};
   options.Set("ep.context_enable", "1");
   testing::internal::CaptureStderr();
   EXPECT_EQ(Failure(options), "OK");
   const std::string log = testing::internal::GetCapturedStderr();
-  EXPECT_THAT(log, AllOf(HasSubstr("'notary' got no node"), HasSubstr("the 2 nodes of 'cpu' stay plain"),
+  EXPECT_THAT(log, AllOf(HasSubstr("'recorder_a' got no node"), HasSubstr("the 2 nodes of 'cpu' stay plain"),
                          HasSubstr("the fallback"), HasSubstr("add it to the session's providers")));
   EXPECT_FALSE(fs::exists(dir_ / "model_ctx.onnx"));
   options.providers.push_back({"cpu", {}});

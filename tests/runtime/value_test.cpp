@@ -35,7 +35,7 @@ TEST(Value, NegativeAndOverflowingDimsAreRefused) {
   EXPECT_NE(FailureOf([] { Value::Tensor(DataType::kDouble, std::vector<int64_t>{INT64_MAX / 4}); }), "OK");
 }
 
-TEST(Value, TheOwnerOfWrappedMemoryIsToldWhenTheLastReferenceGoes) {
+TEST(Value, OwnerOfWrappedMemoryIsCalledWhenTheLastReferenceIsReleased) {
   float data[2] = {1, 2};
   int released = 0;
   ValuePtr first = Value::Wrap(DataType::kFloat, std::vector<int64_t>{2}, data, sizeof data, [&] { ++released; });

@@ -9,7 +9,7 @@ namespace {
 
 struct Part {
   std::string name;
-  std::string inputs;  // of the graph
+  std::string inputs;  // inputs of the graph
   std::string nodes;   // make "p"
   std::string output;  // its type, which is the model's
 };

@@ -9,7 +9,7 @@ namespace {
 using namespace core;
 
 // Cast numbers: 1 float, 6 int32, 7 int64, 9 bool, 10 float16, 11 double.
-TEST(MergeCasts, GoesThroughATypeThatHoldsEveryValue) {
+TEST(MergeCasts, MergesThroughATypeThatHoldsEveryValue) {
   EXPECT_EQ(Apply(MakeMergeCasts(), R"(
     in  x: float16[2]
     a:float[2] = Cast<to=1>(x)
@@ -21,7 +21,7 @@ TEST(MergeCasts, GoesThroughATypeThatHoldsEveryValue) {
             "y = Cast<to=7>(x)\n");
 }
 
-TEST(MergeCasts, StaysWhereTheWayRounds) {
+TEST(MergeCasts, StaysIfTheIntermediateTypeRounds) {
   for (const char* types :
        {"float[2]|10|float16", "int64[2]|1|float", "float[2]|6|int32", "int32[2]|9|bool", "int64[2]|6|int32"}) {
     const std::string text = types;
@@ -92,7 +92,7 @@ TEST(MergeReshapes, OnlyTheLastShapeMatters) {
             "y = Reshape(x, second)\n");
 }
 
-TEST(MergeReshapes, AWayThereAndBackIsNothing) {
+TEST(MergeReshapes, ReshapeAndItsInverseAreRemoved) {
   EXPECT_EQ(Apply(MakeMergeReshapes(), R"(
     in    x: float[2,3]
     const axes: int64[1] = 0

@@ -109,7 +109,7 @@ TEST(FoldConstants, KeepsWithinTheLimitOfBytes) {
   EXPECT_TRUE(Apply(MakeFoldConstants(), text, context).changed);
 }
 
-TEST(FoldConstants, DistrustsAnEvaluatorThatAnswersNonsense) {
+TEST(FoldConstants, ChecksTheResultsOfTheEvaluator) {
   const std::string_view text = R"(
     in    x: float[2]
     const a: float[2] = 1 2

@@ -33,7 +33,7 @@ std::vector<std::string> Told(std::string_view text, NodeEvaluator evaluate = {}
   return Told(*ParseGraph(text), TransformPipeline::Default(), std::move(evaluate));
 }
 
-TEST(NodeHistory, EachNodeThatGoesIsToldWithWhatBecameOfIt) {
+TEST(NodeHistory, EachRemovedNodeIsReportedWithItsReason) {
   EXPECT_THAT(Told(R"(
     in    x: float[2,3]
     same:float[2,3] = Identity(x)
@@ -122,7 +122,7 @@ class DropNegations final : public RewriteRule {
   }
 };
 
-TEST(NodeHistory, WhatARuleTakesOutSilentlyIsFound) {
+TEST(NodeHistory, NodeRemovedByARuleWithoutReportIsFound) {
   auto graph = ParseGraph(R"(
     in    x: float[2]
     a = Neg(x)
@@ -140,9 +140,7 @@ TEST(NodeHistory, WhatARuleTakesOutSilentlyIsFound) {
   EXPECT_EQ(Print(*graph), "y = Relu(x)\n");
 }
 
-TEST(NodeHistory, NothingIsToldOfAGraphThatStays) {
-  EXPECT_THAT(Told("in x: float[2]\ny = Relu(x)\nout y"), IsEmpty());
-}
+TEST(NodeHistory, UnchangedGraphReportsNothing) { EXPECT_THAT(Told("in x: float[2]\ny = Relu(x)\nout y"), IsEmpty()); }
 
 }  // namespace
 }  // namespace epiphyte::test

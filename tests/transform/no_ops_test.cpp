@@ -96,7 +96,7 @@ TEST(RemoveIdentity, BodiesReadTheInput) {
   EXPECT_EQ(node->implicit_inputs().size(), 1u);
 }
 
-TEST(RemoveIdentity, AHundredThousandInARowAreNoTrouble) {
+TEST(RemoveIdentity, RemovesAHundredThousandInARow) {
   auto graph = std::make_unique<Graph>("long");
   ValueDef* value = graph->AddInput("x", Type::Tensor(DataType::kFloat));
   for (int i = 0; i < 100000; ++i) {

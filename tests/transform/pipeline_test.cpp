@@ -113,7 +113,7 @@ TEST(TransformPipeline, DisabledOnesAreSkipped) {
   EXPECT_THAT(Print(*graph), HasSubstr("d = Relu(x)"));
 }
 
-TEST(TransformPipeline, AnUnknownNameIsAnErrorThatHelps) {
+TEST(TransformPipeline, UnknownNameIsAnErrorWithSuggestions) {
   TransformPipeline pipeline = TransformPipeline::Default();
   try {
     pipeline.Disable({"RemoveIdentitty"});

@@ -107,7 +107,7 @@ class Inliner {
     }
     if (!waiting_.empty() && (depth == Depth::kAll || !changed)) {
       Fail(StatusCode::kNotImplemented,
-           "{}: {} is not known, which it is computed by; export the model with the types and shapes of its values",
+           "{}: {} is not known, but its function needs it; export the model with the types and shapes of its values",
            NodeLabel(*waiting_.front()), missing_);
     }
     if (functions_ != nullptr && !HasCalls(*model_.graph)) model_.functions = nullptr;

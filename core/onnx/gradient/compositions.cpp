@@ -39,7 +39,8 @@ Value Scaled(Emitter& e, Value x, Value scale, Value bias) {
 
 void OnlyOutput(Step& s) {
   for (size_t i = 1; i < s.node().outputs().size(); ++i)
-    if (s.g(i) != nullptr) s.Refuse("what is differentiated depends on its output {}, only 0 is supported", i);
+    if (s.g(i) != nullptr)
+      s.Refuse("a differentiated value depends on its output {}, but only output 0 has a derivative", i);
 }
 
 void BatchNormalization(Step& s) {

@@ -182,7 +182,7 @@ class Expansion {
         gradient::Take(budget_, 1, NodeLabel(node_));
         if (Reads(*node, named)) {
           Fail(StatusCode::kInvalidGraph,
-               "{}: '{}' of its attributes 'xs' and 'zs' is made of others that they name, by {}; name either",
+               "{}: '{}' of its attributes 'xs' and 'zs' depends on another value that they name, through {}; name one",
                NodeLabel(node_), value->name(), NodeLabel(*node));
         }
         const auto enter = [&](const std::vector<ValueDef*>& inputs) {

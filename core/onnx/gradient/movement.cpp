@@ -18,7 +18,7 @@ void Transpose(Step& s) {
   for (int64_t i = 0; i < rank; ++i) {
     const int64_t axis = perm[static_cast<size_t>(i)];
     if (axis < 0 || axis >= rank || inverse[static_cast<size_t>(axis)] != kNone)
-      s.Refuse("its perm has not each of {} axes once", rank);
+      s.Refuse("its perm does not name each of {} axes once", rank);
     inverse[static_cast<size_t>(axis)] = i;
   }
   s.Give(0, s.e().Transpose(s.g(), std::move(inverse)));
@@ -50,7 +50,7 @@ Value Scattered(Emitter& e, Value to, Value places, Value parts, int64_t axis, b
 // belongs. `repeats`: an element may be copied to several places.
 void GiveByPlaces(Step& s, bool repeats) {
   Emitter& e = s.e();
-  if (!s.Wants(0)) s.Refuse("there is a derivative by its first input alone");
+  if (!s.Wants(0)) s.Refuse("only its first input has a derivative");
   const Value x = s.In(), size = e.SizeOf(x);
   const Value numbers = e.ReshapeLike(e.Op("Range", {e.Integer(0), size, e.Integer(1)}), x);
   Values inputs = {numbers};

@@ -29,7 +29,7 @@ struct AttentionParts {
   int64_t groups = 0;  // heads of keys and values, each shared by heads / groups neighbours; if groups < heads, width
                        // must equal size
   float scale = 0;     // 0: 1 / sqrt(size)
-  int64_t size = -1;   // of a head; -1: unknown
+  int64_t size = -1;   // size of a head; -1 if unknown
   float softcap = 0;   // 0: none
   // Attention sink: exp(sink) of each head is added to the sum of each row's exponentials. May be omitted.
   Name sink;

@@ -7,7 +7,7 @@
 
 namespace epiphyte::core::microsoft {
 
-// Sizes as int64[1].
+// Names of the int64[1] values that hold the sizes of a beam search.
 struct BeamSizes {
   Name batch, beams, most;  // most: maximum sequence length
 };

@@ -28,9 +28,9 @@ struct NodeAnnotation {
 struct ValueAnnotation {
   std::string doc_string;
   std::vector<std::string> metadata;    // StringStringEntryProto each
-  std::string denotation;               // of the type
+  std::string denotation;               // denotation of the type
   std::vector<std::string> dimensions;  // denotations, by axis
-  std::string tensor_doc_string;        // of the initializer
+  std::string tensor_doc_string;        // doc_string of the initializer
 };
 
 // Names of the tensors that hold a tensor's scale, zero point and so on. ONNX defines the parameter names.

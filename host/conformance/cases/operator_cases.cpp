@@ -222,7 +222,7 @@ class CaseRunner {
   const Target& target_;
   const std::vector<fs::path> cases_;
   const Way way_;
-  const ScratchFolder scratch_;  // of the process that starts the others, so that it goes whatever becomes of them
+  const ScratchFolder scratch_;  // owned by the parent process, which removes it even if a child crashes
   std::unique_ptr<core::Environment> environment_;
   std::string name_;
 };
@@ -281,8 +281,8 @@ CaseCounts RunOperatorCases(Journal& journal, const Target& target, const CaseOp
   std::vector<std::string> surprises;
   for (const std::string& name : expected) {
     if (!failed_expectedly.contains(name))
-      surprises.push_back(name +
-                          (claimed.contains(name) ? " passes" : " is claimed by nobody, or there is no such case"));
+      surprises.push_back(
+          name + (claimed.contains(name) ? " passes" : " is not claimed by the plugin, or there is no such case"));
   }
   if (!surprises.empty()) {
     journal.Fail(Rule::kExpectedFailuresFail, FirstOf(surprises));

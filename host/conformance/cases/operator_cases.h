@@ -20,8 +20,8 @@ struct CaseOptions {
 struct CaseCounts {
   size_t found = 0;
   size_t claimed = 0;        // whole, by the plugin: these were run
-  size_t right = 0;          // of those run as they are
-  size_t right_context = 0;  // of those run through a context beside the model, and through one in it
+  size_t right = 0;          // cases with right results when run as they are
+  size_t right_context = 0;  // cases with right results through a context beside the model and through one in it
   size_t right_embedded = 0;
 };
 

@@ -272,7 +272,7 @@ void CheckVerdicts(Journal& journal, const Target& target) {
            "CheckContext calls what this plugin has just written unsupported");
     const EpContextVerdict foreign = Judge(bench, saved, "conformance_no_such_source", with_blob);
     Demand(bench.host(), foreign == EP_CONTEXT_NOT_APPLICABLE, Rule::kForeignContextIsNotMine,
-           "CheckContext gave verdict " + std::to_string(foreign) + " to a source of nobody");
+           "CheckContext gave verdict " + std::to_string(foreign) + " to a source that no plugin has");
   }
   PassAll(journal, kRules);
   bench.Finish();

@@ -15,7 +15,7 @@ struct Probe {
   std::string name;
   GraphSpec graph;  // one partition, when all of it is claimed
   std::vector<Tensor> inputs;
-  std::vector<std::vector<float>> expected;  // of each output
+  std::vector<std::vector<float>> expected;  // expected elements of each output
 
   // The graph as the partition `name`.
   GraphSpec As(const std::string& partition_name) const;

@@ -35,7 +35,7 @@ class DebugContextSink {
  public:
   struct Setting {
     std::vector<std::string> partition_names;
-    std::vector<std::string> sources;  // of the plugin
+    std::vector<std::string> sources;  // sources of the plugin
     bool embed = false;
     bool defers_payload = false;  // a later session of the share group writes it
   };

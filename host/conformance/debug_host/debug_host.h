@@ -62,7 +62,7 @@ class DebugHost {
   struct Failure {
     EpStatusCode code = EP_STATUS_OK;
     std::string message;
-    int host = 0;  // that made the status
+    int host = 0;  // host that made the status
     explicit operator bool() const { return code != EP_STATUS_OK; }
   };
   // Reads the status that `function` of the plugin returned, and releases it.

@@ -67,7 +67,7 @@ class DebugRun {
   static void ReleaseValue(EpValue* value);
 
  private:
-  struct Content {  // of an output or a value
+  struct Content {  // content of an output or a value
     EpTypeKind kind = EP_KIND_TENSOR;
     EpElementType type = EP_TYPE_UNDEFINED;
     std::vector<int64_t> dims;

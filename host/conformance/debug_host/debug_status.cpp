@@ -109,7 +109,7 @@ void DebugHost::CheckStatusesAreReleased() {
   std::lock_guard lock(All().mutex);
   for (const auto& [status, owned] : All().all) {
     if (!owned->live) continue;
-    Violate(Rule::kStatusesAreReleased, "nobody released the status '" + owned->message + "'");
+    Violate(Rule::kStatusesAreReleased, "the plugin did not release the status '" + owned->message + "'");
     return;
   }
 }

@@ -20,8 +20,8 @@ struct ValueSpec {
   std::string name;
   EpElementType type = EP_TYPE_FLOAT;
   std::vector<int64_t> dims;         // -1 where it is not known
-  std::vector<std::byte> data;       // of a constant
-  EpTypeKind kind = EP_KIND_TENSOR;  // of a sequence, `type` and `dims` are its tensors'
+  std::vector<std::byte> data;       // data of a constant
+  EpTypeKind kind = EP_KIND_TENSOR;  // for a sequence, `type` and `dims` are those of its tensors
   bool has_rank = true;
   bool is_constant = false;
 };

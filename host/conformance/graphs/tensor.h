@@ -16,7 +16,7 @@ struct Tensor {
   std::vector<std::byte> bytes;
 };
 Tensor FloatTensor(std::vector<int64_t> dims, std::span<const float> data);
-Tensor ByteTensor(std::vector<int64_t> dims, std::span<const int8_t> data);  // of int8
+Tensor ByteTensor(std::vector<int64_t> dims, std::span<const int8_t> data);  // makes a tensor of int8
 // Elements of a float or int8 tensor.
 std::vector<float> FloatsOf(const Tensor& tensor);
 

@@ -25,7 +25,7 @@ namespace epiphyte::conformance {
 class DeviceRun {
  public:
   struct Setting {
-    size_t input_memory = 0;   // which of the memories that the kernel names for a value; counted around
+    size_t input_memory = 0;   // index into the memories that the kernel names for a value, modulo their number
     size_t output_memory = 0;  // the same
     bool aliases = false;      // an output gets the memory of the input that the kernel named for it
     unsigned char fill = 0xCD;
@@ -70,9 +70,9 @@ class DeviceRun {
   struct Slot {
     std::unique_ptr<Buffer> buffer;  // null: nothing of the value is on the device
     Piece piece = {};
-    uint64_t size = 0;                     // of the value, at piece.offset
+    uint64_t size = 0;                     // size of the value, which begins at piece.offset
     std::unique_ptr<LentMemory> sent;      // contents of the whole buffer before; null: unknown
-    std::unique_ptr<LentMemory> received;  // and after
+    std::unique_ptr<LentMemory> received;  // contents of the whole buffer after the run
   };
   Slot Make(uint32_t memory, uint64_t bytes);
   void Send(Slot& slot, std::span<const std::byte> bytes, unsigned char fill, std::vector<EpCopy>* copies);

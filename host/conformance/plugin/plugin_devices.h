@@ -163,7 +163,7 @@ class Stream {
   uint32_t device_;
   EpStream* stream_ = nullptr;
   uint64_t last_point_ = 0;
-  bool submitted_ = false;  // and not known to be done
+  bool submitted_ = false;  // submitted work may not be done yet
   int exceptions_;
 };
 

@@ -25,7 +25,7 @@ Owned& AllOwned() {
   return *owned;
 }
 
-constexpr uint32_t kDevice = 0;  // of each provider
+constexpr uint32_t kDevice = 0;  // the device that each provider uses
 
 // A configuration in memory that is unmapped with it.
 class LentConfig {

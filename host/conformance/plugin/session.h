@@ -144,7 +144,7 @@ class Session {
   Setup setup_;
   int exceptions_;
   EpThreadPool* pool_;
-  Arena names_;  // of partitions, valid as long as the provider
+  Arena names_;  // names of partitions, valid as long as the provider
   EpProvider* provider_ = nullptr;
   std::unique_ptr<DebugProfile> profile_;  // until the provider is destroyed
   RetainedConstants constants_;
@@ -153,7 +153,7 @@ class Session {
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::mutex states_mutex_;
   std::mutex streams_mutex_;
-  std::vector<std::unique_ptr<Stream>> free_streams_;  // of the provider's device
+  std::vector<std::unique_ptr<Stream>> free_streams_;  // unused streams of the provider's device
   std::mutex exclusive_mutex_;
   static inline int alive_ = 0;
 };

@@ -23,7 +23,7 @@ enum class Outcome : int { kPass, kFail, kNotApplicable };
 struct Finding {
   Rule rule;
   Outcome outcome;
-  std::string message;  // of a failure: what was found; of what isn't applicable: why
+  std::string message;  // what was found for a failure; the reason for a rule that is not applicable
 };
 
 // Thread-safe.

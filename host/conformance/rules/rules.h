@@ -16,7 +16,7 @@ enum class Rule : int {
 
 struct RuleText {
   Rule rule;
-  const char* header;  // where it stands
+  const char* header;  // header that states the rule
   const char* text;    // what holds
   const char* advice;  // what to do when it doesn't
 };

@@ -40,7 +40,7 @@ struct ContextKey {
   kit::ContextVerdict Compare(std::string_view made) const;
 };
 
-std::string Architecture();  // of this machine: "x86_64"
+std::string Architecture();  // architecture of this machine: "x86_64"
 
 // Writes a context front to back through `write`.
 void WriteContext(const ContextKey& key, std::span<const Plan* const> plans,

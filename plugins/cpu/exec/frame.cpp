@@ -353,7 +353,7 @@ void Frame::DiscardMemoryPlan() {
   profiling_ = true;
 }
 
-void Frame::EndRehearsal(const EpHostInfo& host) {
+void Frame::EndWarmUp(const EpHostInfo& host) {
   limits_ = kit::RunLimits(host);
   is_warmup_ = true;
   // The system allocates a page on the first write to it, and that takes longer than the write. Large memory gets large

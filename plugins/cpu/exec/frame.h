@@ -30,7 +30,7 @@ class Frame final : public OpContext {
   uint64_t memory_bytes() const;
   // Ends the warm-up run. From the next run on, the frame obeys the limits of `host`, and its memory is allocated and
   // touched. If the next run does not fit the memory plan, the run after it is profiled again.
-  void EndRehearsal(const EpHostInfo& host);
+  void EndWarmUp(const EpHostInfo& host);
   // True after the warm-up until the first run.
   bool is_warmup() const { return is_warmup_; }
 

@@ -184,7 +184,7 @@ std::unique_ptr<Frame> WarmUp(const Plan& plan, const EpHostInfo& host, const st
     const kit::Run run = stage.NewRun();
     auto frame = std::make_unique<Frame>(plan, run);
     frame->Execute(run);
-    frame->EndRehearsal(host);
+    frame->EndWarmUp(host);
     return frame;
   } catch (const std::exception&) {
     // The first run reports the failure if the model causes it.

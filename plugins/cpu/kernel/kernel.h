@@ -262,7 +262,7 @@ class KernelRegistry {
     std::string domain;
     std::string op_type;
   };
-  struct Less {  // also compares with {domain, op_type}, so a lookup allocates nothing
+  struct Less {  // compares with {domain, op_type} too, so that a lookup allocates nothing
     using is_transparent = void;
     using View = std::pair<std::string_view, std::string_view>;
     static View ToView(const Key& key) { return {key.domain, key.op_type}; }

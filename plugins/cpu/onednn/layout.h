@@ -12,7 +12,7 @@ namespace epiphyte::cpu {
 
 struct Layout {
   dnnl::memory::desc desc;
-  std::optional<AxisOrder> order;  // of `desc`
+  std::optional<AxisOrder> order;  // axis order of `desc`
 };
 
 // Returns null when `desc` is row-major without padding.

@@ -19,7 +19,7 @@ std::optional<Panels> PanelsOf(const MemoryDesc& desc);
 
 struct RowOperands {
   const float* a = nullptr;
-  const void* b = nullptr;  // of b_type: float, float16 or bfloat16
+  const void* b = nullptr;  // elements of b_type: float, float16 or bfloat16
   ElementType b_type = EP_TYPE_FLOAT;
   const float* bias = nullptr;      // n values, or null
   const float* residual = nullptr;  // n values, or null; may be y

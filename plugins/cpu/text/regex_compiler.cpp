@@ -236,7 +236,7 @@ class RegexCompiler {
     return true;
   }
 
-  // Parses \d and similar classes behind the backslash.
+  // Parses \d and similar classes after the backslash.
   std::optional<Ranges> TakePerlClass() {
     std::optional<Ranges> ranges;
     switch (Peek()) {

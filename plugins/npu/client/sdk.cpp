@@ -57,7 +57,8 @@ void Sdk::Throw(std::string_view function, const Outcome& outcome) const {
 }
 
 void Sdk::Fail(const std::string& what) const {
-  kit::FailWith(EP_STATUS_EP_FAIL, "the NPU's SDK '", path_, "' ", what, "; ask its vendor, who has nsdk_conformance");
+  kit::FailWith(EP_STATUS_EP_FAIL, "the NPU's SDK '", path_, "' ", what,
+                "; report this to its vendor; nsdk_conformance checks the SDK");
 }
 
 void Sdk::FillTable(NsdkGetApi get_api) {

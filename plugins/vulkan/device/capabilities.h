@@ -51,13 +51,13 @@ struct Capabilities {
 
   uint32_t subgroup_size = 1;          // a power of two
   bool full_subgroups = false;         // a kernel can ask for subgroups of that size, none of them in part
-  MatrixShape coop_matrix;             // that kernels use
+  MatrixShape coop_matrix;             // shape that kernels use
   uint32_t max_workgroup_invocations = 128;
   uint32_t max_workgroup_count[3] = {65535, 65535, 65535};
   uint32_t max_shared_memory = 16384;        // bytes of a workgroup
   uint64_t max_buffer_range = 128u << 20;    // bytes that one binding can cover: the largest tensor
-  uint64_t buffer_offset_alignment = 256;    // of bindings
-  uint32_t max_bindings = kLeastBindings;    // of a dispatch, its parameters not counted
+  uint64_t buffer_offset_alignment = 256;    // alignment of the offsets of bindings
+  uint32_t max_bindings = kLeastBindings;    // buffers of a dispatch without its parameters
   // That the loops of an invocation make in all: a device that makes no more says nothing when they end too early.
   uint64_t max_passes = UINT64_MAX;
 

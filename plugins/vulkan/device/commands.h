@@ -17,9 +17,9 @@ namespace epiphyte::vulkan {
 // a shader the command copies its first binding to its second, which has the same size.
 struct Command {
   struct Binding {
-    BufferRange range;  // where there is no slot
+    BufferRange range;  // used if there is no slot
     Access access = Access::kRead;
-    int32_t slot = -1;  // of the list
+    int32_t slot = -1;  // slot of the command list
   };
   std::string shader;
   std::vector<uint32_t> specialization;  // constants 0, 1, …
@@ -28,7 +28,8 @@ struct Command {
   std::array<uint32_t, 3> groups = {1, 1, 1};
   uint64_t work = 0;    // multiply-adds or elements: a run is divided into submissions of about as much work
   bool copies = false;  // the first binding to the second: left out where both are the same range
-  bool full_subgroups = false;  // of the device's size, where it can promise that; workgroups are a multiple of them
+  bool full_subgroups =
+      false;  // subgroups have the device's full size if it guarantees that; workgroups are a multiple of them
 };
 
 struct CommandList {

@@ -28,7 +28,7 @@ namespace epiphyte::vulkan {
 
 struct CompileOptions {
   bool profile = false;           // take timestamps of each command
-  uint64_t submission_work = 0;   // of one submission; 0: by the kind of device
+  uint64_t submission_work = 0;   // work of one submission; 0: the kind of device decides
   std::shared_ptr<MemoryLimit> limit;  // what its memory is taken from
   // Calls body(0), …, body(count - 1), on several threads if it likes: to compile pipelines. Empty: one after the other.
   std::function<void(size_t count, const std::function<void(size_t)>& body)> parallel_for;
@@ -60,8 +60,8 @@ class CompiledProgram {
   std::vector<CommandTime> Times() const;
 
   size_t submission_count() const;
-  size_t barrier_count() const;    // of what was recorded last, for tests and reports
-  size_t recording_count() const;  // that are kept
+  size_t barrier_count() const;    // barriers of the last recording, for tests and reports
+  size_t recording_count() const;  // number of recordings that are kept
   const std::shared_ptr<Device>& device() const { return device_; }
 
  private:
@@ -70,7 +70,7 @@ class CompiledProgram {
 
   const std::shared_ptr<Device> device_;
   const std::unique_ptr<ProgramParts> parts_;
-  mutable std::mutex mutex_;                           // of what follows
+  mutable std::mutex mutex_;                            // guards the members below
   std::vector<std::unique_ptr<Recording>> recordings_;  // the one that was used last first
   std::vector<uint64_t> key_;                           // kept, so that a steady run allocates nothing
 };

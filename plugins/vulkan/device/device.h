@@ -109,13 +109,13 @@ struct DeviceToHost {
 
 // Objects made so far: a steady run makes none.
 struct DeviceCounters {
-  uint64_t vulkan_objects = 0;   // of every kind, memory included
+  uint64_t vulkan_objects = 0;  // created Vulkan objects of every kind, memory included
   uint64_t pipelines = 0;
   uint64_t command_buffers = 0;  // recorded
   uint64_t submissions = 0;
-  uint64_t allocations = 0;      // of VkDeviceMemory that are alive
+  uint64_t allocations = 0;      // live VkDeviceMemory objects
   uint64_t allocated_bytes = 0;  // … and their bytes
-  uint64_t used_bytes = 0;       // of them, in Buffers
+  uint64_t used_bytes = 0;       // bytes of the allocations that Buffers use
 };
 
 enum class MemoryUse : uint8_t {
@@ -149,8 +149,8 @@ class Device : public std::enable_shared_from_this<Device> {
                                    std::shared_ptr<MemoryLimit> limit = {});
   // Memory of the device's own that Export gives, in an allocation of its own; kOpaqueFd, kDmaBuf.
   std::shared_ptr<Buffer> AllocateExportable(uint64_t bytes, ExternalHandle type);
-  // A buffer over memory that exists, which outlives it; descriptors stay the caller's. Throws INVALID_ARGUMENT with what
-  // the device wants of it.
+  // Makes a buffer over existing memory, which must outlive it. The caller keeps the descriptor. Throws
+  // INVALID_ARGUMENT that names the device's requirement if the memory doesn't meet it.
   std::shared_ptr<Buffer> Import(const ExternalMemory& external);
   // Copies from and to the host, done when they return. The device does not use the ranges meanwhile.
   void Upload(std::span<const HostToDevice> copies);

@@ -51,7 +51,7 @@ struct DeviceInfo {
 
   // Memory of others that buffers can be over, and that others can have.
   bool imports_host_pointers = false;
-  uint64_t host_pointer_alignment = 4096;  // of the pages that they are in
+  uint64_t host_pointer_alignment = 4096;  // alignment of imported host pages
   bool imports_opaque_fd = false;
   bool imports_dma_buf = false;
   bool exports_opaque_fd = false;

@@ -131,7 +131,7 @@ std::shared_ptr<Buffer> Memory::ImportBlock(const std::shared_ptr<Device>& owner
   const VkExternalMemoryBufferCreateInfo external = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, nullptr,
                                                      static_cast<VkExternalMemoryHandleTypeFlags>(type)};
   buffer.pNext = &external;
-  buffer.size = (size + 3) / 4 * 4;  // shaders read small elements by words
+  buffer.size = (size + 3) / 4 * 4;  // rounded up to words, because shaders read small elements by words
   buffer.usage = kBufferUsage;
   block->buffer =
       Make<VkBuffer>(device_, device_.vk.vkCreateBuffer, device_.vk.vkDestroyBuffer, buffer, "vkCreateBuffer");

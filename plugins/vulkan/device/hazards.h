@@ -39,8 +39,8 @@ class Hazards {
  private:
   bool Meets(const Touch& touch) const;
 
-  std::map<uint64_t, std::vector<Touch>> since_;  // the last barrier, by memory
-  Stages stages_ = 0;                             // of those
+  std::map<uint64_t, std::vector<Touch>> since_;  // touches since the last barrier, by memory
+  Stages stages_ = 0;                             // stages of these touches
 };
 
 }  // namespace epiphyte::vulkan

@@ -24,7 +24,7 @@ namespace epiphyte::vulkan {
 struct Validation {
   bool core = false;
   bool synchronization = false;
-  bool gpu_assisted = false;  // devices are opened without robust buffer access, which would hide what it looks for
+  bool gpu_assisted = false;  // opens devices without robust buffer access, which would hide out-of-bounds accesses
   bool best_practices = false;
 
   bool Any() const { return core || synchronization || gpu_assisted || best_practices; }
@@ -47,7 +47,7 @@ class Instance;
 
 struct OpenedInstance {
   std::shared_ptr<Instance> instance;  // null: there is no loader, or no driver
-  std::string why_not;                 // also when there is an instance without devices; says what to install
+  std::string why_not;                 // set for an instance without devices too; says what to install
 };
 // Throws nothing but bad_alloc.
 OpenedInstance OpenInstance(InstanceOptions options = {});

@@ -30,7 +30,7 @@ struct CacheHeader {
   uint64_t kernels;      // digest of the kernel set
   uint64_t data_bytes;
   uint64_t data_digest;
-  uint64_t header_digest;  // of all before
+  uint64_t header_digest;  // digest of all fields above
 };
 static_assert(sizeof(CacheHeader) == 128);
 

@@ -192,7 +192,7 @@ void Stream::Synchronize(uint64_t point, uint64_t timeout_ns) {
   parts.Advance();
   lock.unlock();
   const Validation& validation = parts.device.instance->validation();
-  if (validation.gpu_assisted) parts.device.WaitIdle();  // which is when newer layers read what their checks have found
+  if (validation.gpu_assisted) parts.device.WaitIdle();  // newer layers read the findings of their checks then
   if (validation.Any()) parts.device.instance->ThrowIfInvalid();
 }
 

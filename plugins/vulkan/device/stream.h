@@ -52,7 +52,7 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // Null for the device's own.
+  // Null for the stream that the device itself owns.
   const std::shared_ptr<Device>& device() const { return device_; }
 
   // All of them or none. A copy between two devices goes through the host, and is waited for.

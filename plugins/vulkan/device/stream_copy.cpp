@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kSmallestChunk = uint64_t{64} << 10;
 constexpr uint64_t kLargestChunk = uint64_t{16} << 20;
-constexpr uint64_t kMostStaged = 4 * kLargestChunk;  // of one stream; more waits for the device
+constexpr uint64_t kMostStaged = 4 * kLargestChunk;  // limit for one stream; further copies wait for the device
 
 void CheckEnd(const StreamCopy::End& end, uint64_t size) {
   if (end.buffer == nullptr) {
@@ -177,10 +177,10 @@ class CopyBatch {
 
   StreamParts& parts_;
   StreamParts::Lock& lock_;
-  StreamParts::Commands* commands_ = nullptr;  // that are being recorded
+  StreamParts::Commands* commands_ = nullptr;  // commands that are being recorded
   Hazards hazards_;
-  std::vector<StreamParts::Chunk*> chunks_;  // that they use
-  StreamParts::Chunk* chunk_ = nullptr;      // of which `filled_` bytes are used
+  std::vector<StreamParts::Chunk*> chunks_;  // chunks that these commands use
+  StreamParts::Chunk* chunk_ = nullptr;      // current chunk, with `filled_` used bytes
   uint64_t filled_ = 0;
   std::vector<StreamParts::HostCopy> after_;  // them
 };

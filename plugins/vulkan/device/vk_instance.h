@@ -38,7 +38,7 @@ struct DeviceFeatures {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES};
   VkPhysicalDeviceCooperativeMatrixFeaturesKHR coop_matrix = {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR};
-  std::vector<const char*> extensions;  // that carry them, where the device's version of Vulkan doesn't
+  std::vector<const char*> extensions;  // extensions for features that the device's version of Vulkan lacks
 
   // Asks the device; only what it has and we use is on.
   DeviceFeatures(const InstanceFunctions& vk, VkPhysicalDevice device);

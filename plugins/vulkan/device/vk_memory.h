@@ -26,7 +26,7 @@ struct MemoryBlock {
   Owned<VkBuffer> buffer;
   std::byte* mapped = nullptr;
   uint64_t accounted = 0;           // bytes that Memory counts for it
-  uint64_t exported_size = 0;       // of the allocation, when Export gives it
+  uint64_t exported_size = 0;       // size of the allocation if Export gives it
   VkExternalMemoryHandleTypeFlags exports = 0;
   std::map<uint64_t, uint64_t> free;  // offset → bytes; under Memory's mutex
 };
@@ -71,7 +71,7 @@ class Memory {
   VkPhysicalDeviceMemoryProperties properties_ = {};
   uint64_t alignment_ = 256;
 
-  std::atomic<uint64_t> last_id_ = 0;  // of buffers
+  std::atomic<uint64_t> last_id_ = 0;  // last id that a buffer got
   mutable std::mutex mutex_;
   std::vector<std::weak_ptr<MemoryBlock>> shared_[3];  // by MemoryUse: blocks that are divided
   uint64_t next_block_[3];                             // bytes of the next one

@@ -23,7 +23,7 @@ struct PipelineKey {
   const Shader* shader = nullptr;
   uint32_t bindings = 1;
   std::vector<uint32_t> specialization;
-  uint32_t subgroup_size = 0;  // of all its subgroups, none of them in part; 0: as the driver likes
+  uint32_t subgroup_size = 0;  // size of every subgroup, all of them full; 0: the driver chooses
 
   auto operator<=>(const PipelineKey&) const = default;
 };

@@ -22,8 +22,8 @@ struct ProgramParts {
   uint64_t placeholder = 0;   // in `parameters`: for bindings of no bytes, which can't be bound
   std::vector<size_t> first;  // command of each submission
   bool profile = false;
-  std::shared_ptr<Timeline> timeline;  // where the program was submitted last, null: nowhere yet,
-  uint64_t submitted = 0;              // and as what
+  std::shared_ptr<Timeline> timeline;  // timeline of the last submission; null before the first one
+  uint64_t submitted = 0;              // point of the last submission on the timeline
 };
 
 inline constexpr uint64_t kPlaceholderBytes = 16;
@@ -60,7 +60,7 @@ class Recording {
   Hazards hazards_;
   Owned<VkDescriptorPool> sets_pool_;
   std::vector<VkDescriptorSet> sets_;   // by command
-  std::vector<Owned<VkBuffer>> views_;  // of GPU-assisted validation
+  std::vector<Owned<VkBuffer>> views_;  // buffer views for GPU-assisted validation
   Owned<VkCommandPool> pool_;
   std::vector<VkCommandBuffer> segments_;  // one for each submission
   Owned<VkQueryPool> queries_;

@@ -78,7 +78,7 @@ struct StreamParts {
   DeviceHandles& device;
   const std::shared_ptr<Timeline> timeline;
 
-  mutable std::mutex mutex;  // of all that follows
+  mutable std::mutex mutex;  // guards all members below
   std::optional<kit::Error> failure;
   uint64_t last_point = 0;
   std::deque<HostCopy> host_copies;

@@ -54,7 +54,7 @@ class Timeline {
   std::atomic<uint64_t> submitted_ = 0;
   std::atomic<uint64_t> reached_ = 0;
 
-  std::mutex mutex_;                                     // of what follows
+  std::mutex mutex_;                                     // guards the members below
   std::deque<Fenced> pending_;                           // not known to be reached, in order
   std::vector<std::shared_ptr<Owned<VkFence>>> fences_;  // for reuse; a fence that another thread holds is awaited
 };

@@ -30,7 +30,7 @@ struct CompileConfig {
   const OperatorTable* operators = nullptr;  // outlives the graph
   std::shared_ptr<Device> device;
   Capabilities capabilities;  // the device's, without those that are turned off
-  std::shared_ptr<MemoryLimit> limit;        // of weights and intermediate values; null: none
+  std::shared_ptr<MemoryLimit> limit;        // limit for weights and intermediate values; null if there is none
   std::shared_ptr<ConstantStore> constants;  // shares constants with other graphs; null: it has its own
   std::function<void(uint64_t done, uint64_t total)> progress;  // may throw to cancel
   // Keeps a borrowed constant's data where it is, as ir::Retain; empty: constants are copied.

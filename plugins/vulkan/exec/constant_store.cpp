@@ -72,7 +72,7 @@ std::vector<BufferRange> ConstantStore::Load(const std::shared_ptr<Device>& devi
   };
   struct Missing {
     Key key;
-    std::vector<size_t> places;  // of equal data
+    std::vector<size_t> places;  // indices of constants with equal data
   };
   std::vector<BufferRange> places(data.size());
   std::vector<Missing> missing;

@@ -28,7 +28,8 @@ class ConstantStore {
                                 const std::shared_ptr<MemoryLimit>& limit = {});
 
  private:
-  using Key = std::tuple<const Device*, uint64_t, uint64_t>;  // device, digest, size: what may be equal
+  using Key = std::tuple<const Device*, uint64_t,
+                         uint64_t>;  // device, digest and size; constants with one key are compared byte by byte
   struct Known {
     std::weak_ptr<Buffer> buffer;
     uint64_t offset = 0;

@@ -229,7 +229,7 @@ void ReplaySet::Execute(CompiledGraph& graph, const kit::Run& run, const kit::De
       if (replay == nullptr) make();
     } catch (const kit::Error& error) {
       if (error.code() != EP_STATUS_OUT_OF_MEMORY || replays_.empty()) throw;
-      replays_.clear();  // of other shapes: they had the memory
+      replays_.clear();  // frees the memory of replays for other shapes
       make();
     }
     replays_.insert(replays_.begin(), std::move(replay));

@@ -50,7 +50,7 @@ class Replay {
   const std::shared_ptr<MemoryLimit> limit_;
   std::shared_ptr<Buffer> arena_;
   uint64_t memory_bytes_ = 0;
-  CommandList list_;                     // of the constructor
+  CommandList list_;                     // commands that the constructor recorded
   std::vector<int32_t> slot_of_input_;   // by input of the graph; -1: the device doesn't read it
   std::vector<int32_t> slot_of_output_;  // by output; -1: the host knows it
   std::vector<BufferRange> own_;         // by slot
@@ -58,7 +58,7 @@ class Replay {
   std::vector<BufferRange> slots_;
   std::vector<StreamCopy> before_;
   std::vector<StreamCopy> after_;
-  std::vector<std::string> names_;             // of the dispatches, when they are profiled
+  std::vector<std::string> names_;             // names of the dispatches if they are profiled
   std::unique_ptr<CompiledProgram> compiled_;  // null: nothing is done on the device
 };
 

@@ -36,7 +36,7 @@ class CoopTiles {
   std::string WhyNot(const Capabilities& capabilities, int64_t least) const;
 
   MatrixShape matrix_;
-  uint32_t invocations_;  // of a workgroup
+  uint32_t invocations_;  // invocations of a workgroup
   int64_t side_ = 0;      // rows, and columns, of a workgroup's tile
   uint32_t fetches_ = 0;  // fours of each operand that an invocation reads at a time
   std::array<uint32_t, 3> groups_ = {};

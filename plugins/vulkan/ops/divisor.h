@@ -1,4 +1,4 @@
-// Divisors of shaders/divide.glsl: a number as the two words by which shaders divide by it.
+// Divisor: the two words with which shaders/divide.glsl divides by a number without a division instruction.
 //
 //     const Divisor by(columns);
 //     parameters.push_back(by.multiplier);

@@ -19,9 +19,9 @@ namespace epiphyte::vulkan {
 struct Rows {
   int64_t count = 0;
   int64_t length = 0;  // what of a row can be divided: elements, or steps of a sum
-  int64_t passes = 1;  // of loops, for each of these
-  int64_t alone =
-      -1;  // of all loops of an invocation that has a row, where its kernel is another; -1: length times passes
+  int64_t passes = 1;  // passes of the kernel's loops for each element
+  // Loop passes of an invocation that computes a whole row with a kernel of its own. -1: length times passes.
+  int64_t alone = -1;
   bool shared = false;   // the kernel has a variant SHARED, too
   std::string cannot;    // why no subgroup can do it; "": nothing is against it
   std::string needless;  // why one invocation for each does as well, where no option prefers others; "": by its shape

@@ -19,8 +19,8 @@ inline constexpr int64_t kMostHostElements = 4096;
 struct HostTensor {
   EpElementType type = EP_TYPE_INT64;
   kit::Dims dims;
-  std::vector<int64_t> ints;    // of integer types and bool (0 or 1)
-  std::vector<double> floats;   // of float, double and float16
+  std::vector<int64_t> ints;   // elements of integer types and bool (0 or 1)
+  std::vector<double> floats;  // elements of float, double and float16
 
   bool IsFloat() const {
     return type == EP_TYPE_FLOAT || type == EP_TYPE_DOUBLE || type == EP_TYPE_FLOAT16 || type == EP_TYPE_BFLOAT16;

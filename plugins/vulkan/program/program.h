@@ -45,14 +45,14 @@ struct Binding {
 
 // One run of a shader. Its bindings are storage buffers 1, 2, …; buffer 0 holds `parameters`.
 struct Dispatch {
-  std::string shader;                    // of the kernel set: "elementwise.f32"
+  std::string shader;                    // name in the kernel set: "elementwise.f32"
   std::vector<uint32_t> specialization;  // constants 0, 1, …
   std::vector<uint32_t> parameters;      // what shaders/common.glsl calls p[]
   std::vector<Binding> bindings;
   std::array<uint32_t, 3> groups = {1, 1, 1};
-  int32_t node = -1;           // of the compiled graph: for profiles and reports
+  int32_t node = -1;           // node of the compiled graph, for profiles and reports
   uint64_t work = 0;           // multiply-adds or elements, whichever is more: by this long runs are divided
-  uint64_t passes = 0;         // that the loops of one invocation make in all, where shapes say how many
+  uint64_t passes = 0;         // total loop passes of one invocation, if shapes determine them
   bool copies = false;         // binding 0 to binding 1 as it is: where they are one memory, there is nothing to do
   bool full_subgroups = false;  // its workgroups are of whole subgroups, where the device can promise those
 };
@@ -68,7 +68,7 @@ struct Program {
     EpElementType type = EP_TYPE_UNDEFINED;
     Dims dims;
   };
-  std::vector<Output> outputs;  // of the partition, in order
+  std::vector<Output> outputs;  // outputs of the partition, in order
   // Why a faster kernel was not chosen, by node: "matmul: shared_memory is turned off by option 'disable'".
   std::vector<std::pair<int32_t, std::string>> notes;
 };

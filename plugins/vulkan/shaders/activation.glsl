@@ -12,7 +12,7 @@
 #define ACTIVATION_RELU 6u
 #define ACTIVATION_NONE 27u  // kCount
 
-// Those of a few instructions, which may be in a shader often.
+// Activations of a few instructions, which a shader may contain many times.
 float ActivateShort(uint op, float x, float p0, float p1) {
   switch (op) {
     case 6u: return Relu(x);

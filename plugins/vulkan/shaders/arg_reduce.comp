@@ -5,9 +5,9 @@
 //! variant arg_reduce.i8 T_I8
 //! variant arg_reduce.u8 T_U8
 //! variant arg_reduce.u32 T_U32
-// Where along an axis the extreme element is. An invocation looks at the elements s, s + PARTS, … of one line; with several
-// parts a second dispatch chooses among the parts' places. As in numpy the first NaN wins over everything.
-// p: lines before the axis, its size, elements behind it, parts of a line.
+// ArgMin and ArgMax: the index of the extreme element along an axis. An invocation reads the elements s, s + PARTS, …
+// of one line. With several parts, a second dispatch chooses among their results. As in numpy, the first NaN wins. p:
+// lines before the axis, its size, elements behind it, parts of a line.
 #version 450
 #include "common.glsl"
 #if defined(T_F32) || defined(T_F16)
@@ -17,7 +17,7 @@
 layout(local_size_x = 64) in;
 
 layout(std430, set = 0, binding = 1) readonly buffer X { T x[]; };
-layout(std430, set = 0, binding = 2) readonly buffer Places { uint places[]; };  // of the parts, in the second dispatch
+layout(std430, set = 0, binding = 2) readonly buffer Places { uint places[]; };  // input of the second dispatch
 layout(std430, set = 0, binding = 3) writeonly buffer Y { uvec2 y[]; };           // int64, of which the upper word is 0
 layout(std430, set = 0, binding = 4) writeonly buffer Found { uint found[]; };    // in the first of two
 

@@ -10,8 +10,8 @@
 //! variant attention_softmax_bool_subgroup.f32 T_F32 USES_8 MASK=uint8_t MASK_IS_BOOL SUBGROUP
 //! variant attention_softmax_subgroup.f16 T_F16 MASK=float16_t SUBGROUP
 //! variant attention_softmax_bool_subgroup.f16 T_F16 USES_8 MASK=uint8_t MASK_IS_BOOL SUBGROUP
-// Scores [batch, heads, queries, total], whose rows are filled up to a pitch, become weights in place: softcap, mask,
-// causality, softmax. The filling becomes 0, and so does a row in which nothing is visible.
+// Turns scores [batch, heads, queries, total] into weights in place: softcap, mask, causality, softmax. Rows are padded
+// to a pitch. The padding becomes 0, and so does a row with no visible key.
 #version 450
 #include "common.glsl"
 #define ROW_CONSTANTS 2
@@ -22,7 +22,7 @@
 #define FLAG_SOFTCAP 4u
 #define FLAG_LENGTHS 8u
 layout(constant_id = 0) const uint kFlags = 0u;
-layout(constant_id = 1) const uint kShown = 4u;  // which stage is shown: raw, capped, masked, softmaxed; 4: none
+layout(constant_id = 1) const uint kShown = 4u;  // stage that is written out: raw, capped, masked, softmax; 4: none
 layout(std430, set = 0, binding = 1) buffer Scores { T scores[]; };
 layout(std430, set = 0, binding = 2) readonly buffer Mask { MASK mask[]; };
 layout(std430, set = 0, binding = 3) readonly buffer Lengths { uvec2 lengths[]; };  // int64

@@ -1,4 +1,4 @@
-// What all shaders share: the parameters, the linear index, and elements of each type.
+// Shared by all shaders: the parameters, the linear index, and elements of each type.
 //
 // A shader's first lines name its variants, which the build compiles:
 //     //! variant NAME.f32 T_F32
@@ -63,6 +63,7 @@
 // Words that the operator gives (Dispatch::parameters).
 layout(std430, set = 0, binding = 0) readonly buffer Parameters { uint p[]; };
 
-// Of an invocation among all of a dispatch with local_size_x = 64 only; GroupsFor lays more groups than one dimension takes
-// into rows. Indices at or beyond the count are nobody's: return. (gl_WorkGroupSize is 1 up to the line that declares it.)
+// Linear index of an invocation in a dispatch; local_size_x must be 64. GroupsFor arranges groups in rows if one
+// dimension can't hold them. An invocation with an index beyond the count must return. (gl_WorkGroupSize is 1 before
+// the line that declares it.)
 uint Index() { return gl_GlobalInvocationID.x + gl_GlobalInvocationID.y * (gl_NumWorkGroups.x * 64u); }

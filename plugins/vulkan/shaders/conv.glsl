@@ -1,5 +1,5 @@
-// What the kernels of convolutions share: the geometry, in words of p[] (ConvGeometry in ops/nn/conv_kernels.cpp), and
-// what is done to a sum before it is stored.
+// Shared by convolution kernels: the geometry, in words of p[] (ConvGeometry in ops/nn/conv_kernels.cpp), and the
+// operations on a sum before it is stored.
 //
 // The input has its padding already (conv_border.comp), so that a tap of an output position is a fixed distance away:
 // x[first element that the position reads + distance of the tap].
@@ -12,19 +12,19 @@ layout(constant_id = 2) const uint kHasResidual = 0;
 // The words of p[], each read once, before main, as in product.glsl.
 uint IMAGES = p[0];
 uint GROUPS = p[1];
-uint FILTERS = p[2];        // of a group
-uint CHANNELS = p[3];       // of the input that a filter reads
-uint POSITIONS = p[4];      // of the output, for one filter
-uint BLOCKS = p[5];         // of positions
-uint FILTER_BLOCKS = p[6];  // of a group
+uint FILTERS = p[2];        // filters of a group
+uint CHANNELS = p[3];       // input channels that a filter reads
+uint POSITIONS = p[4];      // output positions of one filter
+uint BLOCKS = p[5];         // blocks of positions
+uint FILTER_BLOCKS = p[6];  // blocks of filters of a group
 uint PLANE = p[7];          // elements from one channel of the input to the next
-uint IMAGE = p[8];          // and from one image to the next
+uint IMAGE = p[8];          // stride from one image to the next
 uvec3 kernel_dims = uvec3(p[9], p[10], p[11]);
 uvec3 taps = uvec3(p[12], p[13], p[14]);
 uvec3 steps_of = uvec3(p[15], p[16], p[17]);
 #define KERNEL(d) kernel_dims[d]
 #define TAP(d) taps[d]       // elements from one tap to the next
-#define STEP(d) steps_of[d]  // and from one output position to the next
+#define STEP(d) steps_of[d]  // stride from one output position to the next
 uint OUT_HEIGHT = p[18];
 uint OUT_WIDTH = p[19];
 float ALPHA = uintBitsToFloat(p[20]);
@@ -43,7 +43,7 @@ float BETA = uintBitsToFloat(p[21]);
 #define STORED(sum) T(ActivateShort(kActivation, sum, ALPHA, BETA))
 #endif
 
-// Where in the input a position of the output begins to read.
+// First input position that an output position reads.
 struct Place {
   uint z, y, x;
 };

@@ -1,8 +1,8 @@
 //! variant conv_depthwise.f32 T_F32
 //! variant conv_depthwise.f16 T_F16
 //! each also _long LONG_ACTIVATIONS
-// Convolution whose filters read one channel each: an invocation computes 8 positions of one filter. Weights are the
-// model's, [filter][tap].
+// Depthwise convolution: each filter reads one channel, and an invocation computes 8 positions of one filter. Weights
+// have the model's layout, [filter][tap].
 #version 450
 #include "common.glsl"
 #include "conv.glsl"

@@ -31,8 +31,8 @@ layout(std430, set = 0, binding = 5) writeonly buffer Y { int y[]; };
 #endif
 
 // The words of p[], each read once, before main, as in product.glsl.
-uint P_COUNT = p[0];     // of invocations
-uint P_CHANNELS = p[1];  // of the input
+uint P_COUNT = p[0];     // number of invocations
+uint P_CHANNELS = p[1];  // channels of the input
 uint P_FILTERS = p[2];
 uint P_CHANNELS_PER_GROUP = p[3];
 uint P_FILTERS_PER_GROUP = p[4];
@@ -58,7 +58,7 @@ void main() {
   rest /= P_OUT[0];
   const uint positions = P_OUT[0] * P_OUT[1] * P_OUT[2];
   const uint blocks = (P_FILTERS_PER_GROUP + 3u) / 4u;
-  const uint first = rest % blocks * 4u;  // of the group's filters
+  const uint first = rest % blocks * 4u;  // first filter of this invocation in its group
   const uint group = rest / blocks % (P_FILTERS / P_FILTERS_PER_GROUP);
   const uint image = rest / (blocks * (P_FILTERS / P_FILTERS_PER_GROUP));
   const bool x_signed = (kFlags & FLAG_X_SIGNED) != 0u;

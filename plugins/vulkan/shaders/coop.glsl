@@ -1,6 +1,6 @@
-// What the kernels by cooperative matrices share. A workgroup has a tile of a matrix, the product of a left and a right
-// one of float16, with float sums. It reads their parts 32 steps at a time into memory that its subgroups share. There are
-// four of these, and each has a quarter of the tile: kDown by kAcross matrices.
+// Shared by the GEMM kernels with cooperative matrices. A workgroup computes a tile of the product of a left and a
+// right float16 matrix, with float sums. It loads 32 steps of both at a time into workgroup memory. Each of its four
+// subgroups computes a quarter of the tile: kDown by kAcross matrices.
 //
 //     #define COOP_CONSTANTS 2    // the number of the shader's own specialization constants
 //     #define RIGHT_BY_COLUMNS    // in workgroup memory; LEFT_BY_COLUMNS is the left one's
@@ -35,7 +35,7 @@ layout(constant_id = COOP_CONSTANTS + 6) const uint kFetches = 4u;  // fours of 
 const uint kSteps = 32u;
 const uint kSubgroupRows = kDown * kM;
 const uint kSubgroupColumns = kAcross * kN;
-const uint kRows = 2u * kSubgroupRows;  // of the tile
+const uint kRows = 2u * kSubgroupRows;  // rows of the tile
 const uint kColumns = 2u * kSubgroupColumns;
 // In fours of float16. What lies by rows is apart from the banks of the row before.
 const uint kStepFours = kSteps / 4u, kStepPitch = kStepFours + 2u;
@@ -75,7 +75,7 @@ void MultiplyTile() {
   const uint steps = Steps();
   SUM_MATRIX sums[kDown * kAcross];
   [[unroll]] for (uint i = 0u; i < kDown * kAcross; ++i) sums[i] = SUM_MATRIX(0.0);
-  // What the next steps need is under way while these are multiplied.
+  // The operands of the next steps are loaded while these are multiplied.
   uvec2 next_left[kFetches], next_right[kFetches];
   [[unroll]] for (uint f = 0u; f < kFetches; ++f) {
     const uint i = f * gl_WorkGroupSize.x + gl_LocalInvocationID.x;

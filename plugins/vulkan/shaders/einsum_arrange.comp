@@ -16,7 +16,7 @@ uint P_SUM_RANK = p[2];
 uint P_SUM_COUNT = p[3];
 #define P_AXES 4u
 
-// Where the element of a row-major index over the axes from `first` on lies.
+// Offset of the element with a row-major index over the axes from `first` on.
 uint OffsetOf(uint index, uint first, uint rank) {
   uint offset = 0u;
   for (uint d = rank; d > 0u; --d) {

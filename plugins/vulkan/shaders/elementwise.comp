@@ -271,8 +271,8 @@ void main() {
 #else
   const uint codes[16] = uint[](kCode0, kCode1, kCode2, kCode3, kCode4, kCode5, kCode6, kCode7, kCode8, kCode9, kCode10,
                                 kCode11, kCode12, kCode13, kCode14, kCode15);
-  // Drivers unroll it, since its length is a specialization constant: then what is called a register is one, and each
-  // step is its operation's code alone.
+  // Drivers unroll the loop, because its length is a specialization constant. Each register of the program then is one
+  // of the device, and each step is the code of its operation alone.
   [[unroll]] for (uint s = 0u; s < kSteps; ++s) {
     const uint code = codes[s];
     const C p0 = Parameter(2u * s), p1 = Parameter(2u * s + 1u);

@@ -3,7 +3,7 @@
 
 const uint kNowhere = 0xffffffffu;
 
-// What index i means in a dimension: from its end when negative, kNowhere when it is outside. `words` of each index.
+// Reads index i, of `words` words, for a dimension: a negative one counts from its end; kNowhere if it is outside.
 uint ReadIndex(uint i, uint words, uint dim) {
   const uint low = ix[i * words];
   const uint high = words == 2 ? ix[i * words + 1] : uint(int(low) >> 31);

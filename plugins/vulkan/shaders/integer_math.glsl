@@ -35,7 +35,7 @@ C Power(C base, C exponent) {
   }
   return result;
 }
-// Of unsigned elements.
+// Shifts are for unsigned elements only.
 C ShiftLeft(C a, C by) { return by >= kBits ? C(0) : a << by; }
 C ShiftRight(C a, C by) { return by >= kBits ? C(0) : a >> by; }
 

@@ -1,6 +1,6 @@
-// What shaders share that compute each element of their result of one element of each operand, with broadcasting. An
-// invocation computes kWidth neighbours. Before it is included, INPUTS is the number of operands, and PARAMETERS that of
-// the words the operation itself takes.
+// Shared by shaders that compute each element of their result from one element of each operand, with broadcasting. An
+// invocation computes kWidth neighbours. Define INPUTS, the number of operands, and PARAMETERS, the number of words
+// that the operation itself takes, before including it.
 //
 //     p[0]                     invocations
 //     p[1]                     axes: 0 when the operands are walked as the result is (or, splat, not walked at all)
@@ -19,7 +19,7 @@ layout(constant_id = 2) const uint kSplat = 0u;    // bit k: all of an invocatio
 
 bool IsSplat(uint k) { return (kSplat >> k & 1u) != 0u; }
 
-// Where invocation i finds its elements.
+// Sets the offset of the first element of each operand for invocation i.
 void Locate(uint i, out uint at[INPUTS]) {
   if (kFlat) {
     [[unroll]] for (uint k = 0u; k < INPUTS; ++k) at[k] = IsSplat(k) ? 0u : i;

@@ -14,7 +14,7 @@ layout(std430, set = 0, binding = 3) writeonly buffer Y { T y[]; };
 
 const uint kNowhere = 0xffffffffu;
 
-// Position i of an axis whose table begins at word `map`; 0: it has none.
+// Source position for position i of an axis. Its table begins at word `map`; 0 if it has none.
 uint Place(uint map, uint i) { return map == 0 ? i : p[map + i]; }
 
 void main() {

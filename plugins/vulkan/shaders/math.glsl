@@ -17,8 +17,8 @@ float Nan() { return uintBitsToFloat(0x7FC00000u); }
 
 float Magnitude(float x) { return uintBitsToFloat(floatBitsToUint(x) & 0x7FFFFFFFu); }
 
-// By a choice, not as (magnitude & 0x7FFFFFFF) | (x & 0x80000000): of that Mesa 25.0 makes a selection of bits whose
-// operands llvmpipe takes in another order.
+// Uses a selection instead of (magnitude & 0x7FFFFFFF) | (x & 0x80000000): Mesa 25.0 turns that into a bit select, and
+// llvmpipe takes its operands in the wrong order.
 float WithSignOf(float magnitude, float x) {
   const float positive = Magnitude(magnitude);
   return (floatBitsToUint(x) >> 31) != 0u ? -positive : positive;
@@ -61,7 +61,7 @@ float Exp(float x) {
 float Log(float x) {
   const bool tiny = x < 1.17549435e-38;
   const float scaled = tiny ? x * 8388608.0 : x;
-  const uint shifted = floatBitsToUint(scaled) - 0x3F3504F3u;  // of sqrt(1/2)
+  const uint shifted = floatBitsToUint(scaled) - 0x3F3504F3u;  // bits minus those of sqrt(1/2)
   const float e = float((int(shifted) >> 23) - (tiny ? 23 : 0));
   precise const float f = uintBitsToFloat((shifted & 0x7FFFFFu) + 0x3F3504F3u) - 1.0;
   float p = 0.0697161147;

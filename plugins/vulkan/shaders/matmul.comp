@@ -52,7 +52,7 @@ void main() {
   const uint batch = index / (across * down);
   const Offsets offsets = OffsetsOf(batch);
 
-  // What is outside of the matrices is computed of the last row or column, and not stored.
+  // Elements outside of the matrices are computed from the last row or column and not stored.
   uint a_at[MR];
   uint b_at[NV * 4];
   [[unroll]] for (uint i = 0u; i < MR; ++i) a_at[i] = offsets.a + min(row + i, P_M - 1u) * P_A_ROW;

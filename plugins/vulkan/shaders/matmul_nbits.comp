@@ -30,7 +30,7 @@ uint P_M = p[0];
 uint P_N = p[1];
 uint P_K = p[2];
 uint P_BLOCK = p[3];   // steps that share a scale
-uint P_BLOCKS = p[4];  // of a column
+uint P_BLOCKS = p[4];  // blocks of a column
 
 const uint kMask = (1u << kBits) - 1u;
 const uint kPerWord = 32u / kBits;
@@ -53,9 +53,9 @@ void Compute(uint index) {
   const uint column = index % across * 4u;
   const uint row = index / across * MR;
   const uint words_of_block = P_BLOCK / kPerWord;
-  const uint words = P_BLOCKS * words_of_block;  // of a column
+  const uint words = P_BLOCKS * words_of_block;  // words of a column
   const uint inner = P_K, all_rows = P_M, all_columns = P_N;
-  // What is outside of the matrices is computed of the last row or column, and not stored.
+  // Elements outside of the matrices are computed from the last row or column and not stored.
   uint a_at[MR];
   uint columns[4];
   vec4 sums[MR];

@@ -17,10 +17,10 @@
 //! variant matmul_split_any_4_subgroup.f16 T_F16 B_ANY MR=4 SUBGROUP
 //! variant matmul_split_packed_1_shared.f16 T_F16 B_PACKED MR=1 SHARED
 //! each also _long LONG_ACTIVATIONS
-// Products with one row or few, whose long sums are divided among invocations (rows.glsl): who have a row there have here
-// kAcross times four columns of MR rows. Neighbours have neighbouring fours of columns, and behind kAcross of them the next
-// step: where columns lie side by side (B_ROWS), kAcross is what makes a whole line of memory, where steps do, it is 1.
-// Operands lie as in matmul.comp.
+// GEMM with few rows: long sums are divided among invocations (rows.glsl). The invocations that share a row there share
+// kAcross times four columns of MR rows here. Neighbours have neighbouring groups of four columns; after kAcross of
+// them comes the next step. If columns are contiguous (B_ROWS), kAcross fills a whole line of memory; if steps are, it
+// is 1. Operands lie as in matmul.comp.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
@@ -44,7 +44,7 @@ vec4 PlusFour(vec4 a, vec4 b) { return a + b; }
 ROW_MEMORY(row_fours, vec4)
 ROW_FUNCTION(RowSumFour, vec4, row_fours, subgroupAdd, PlusFour)
 
-// The sum over those of the row's invocations whose number, divided by `across`, leaves the same rest, for all of these.
+// Sums over the row's invocations with the same number modulo `across`; each of them gets the sum.
 vec4 SumOfEach(vec4 mine, uint across) {
   if (across == 1u) return RowSumFour(mine);
 #ifdef SUBGROUP
@@ -81,7 +81,7 @@ void Compute(uint index) {
   const uint row = index / blocks % down * MR;
   const uint batch = index / (blocks * down);
   const Offsets offsets = OffsetsOf(batch);
-  // What is outside of the matrices is computed of the last row or column, and not stored.
+  // Elements outside of the matrices are computed from the last row or column and not stored.
   uint a_at[MR];
   [[unroll]] for (uint i = 0u; i < MR; ++i) a_at[i] = offsets.a + min(row + i, P_M - 1u) * P_A_ROW;
 #ifdef B_COLUMNS

@@ -15,8 +15,9 @@ uint HighWord(uint a, uint b) {
   return high;
 }
 
-// x = n pi/2 + r, |r| <= pi/4, for magnitudes whose multiples of pi/2 no float can hold: the product of the significand
-// and those bits of 2/pi that matter, as an integer (Payne and Hanek). What stands before them are multiples of 4.
+// Reduces x = n pi/2 + r, |r| <= pi/4, for magnitudes so large that no float holds n pi/2: an integer product of the
+// significand and the relevant bits of 2/pi (M. Payne, R. Hanek, "Radian reduction for trigonometric functions", 1983).
+// The bits before them contribute multiples of 4 to n.
 float ReduceLarge(float magnitude, out int n) {
   const uint bits = floatBitsToUint(magnitude);
   const uint significand = (bits & 0x7FFFFFu) | 0x800000u;
@@ -98,7 +99,7 @@ float Tan(float x) {
   return IsNan(x) || IsInf(x) ? Nan() : ((n & 1) == 0 ? s / c : -c / s);
 }
 
-// Of [0, 1/2]; the other half by asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)).
+// asin on [0, 1/2]. The other half uses asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)).
 float AsinNear(float x, float z) {
   float p = 0.0382064521;
   p = p * z + 0.0264942768;

@@ -1,4 +1,4 @@
-// What normalisations of rows share: words of p[] and which element of scale and bias belongs to an element of a row.
+// Shared by normalizations of rows: the words of p[], and the scale and bias that belong to an element of a row.
 // ops/nn/row_norm.cpp writes the words.
 layout(constant_id = 0) const uint kCentred = 1;  // 0: by the mean square alone
 layout(constant_id = 1) const uint kHasBias = 1;

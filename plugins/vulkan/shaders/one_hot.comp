@@ -7,7 +7,7 @@
 #include "common.glsl"
 
 layout(local_size_x = 64) in;
-layout(constant_id = 0) const bool kFloatIndices = false;  // float32, whose fractions are cut off
+layout(constant_id = 0) const bool kFloatIndices = false;  // indices are float32; fractions are cut off
 layout(std430, set = 0, binding = 1) readonly buffer Ix { uint ix[]; };
 layout(std430, set = 0, binding = 2) readonly buffer Values { T values[]; };
 layout(std430, set = 0, binding = 3) writeonly buffer Y { T y[]; };

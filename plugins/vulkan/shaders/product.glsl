@@ -1,4 +1,4 @@
-// What the kernels of matrix products share: parameters, where elements lie, and what is done to a sum.
+// Shared by GEMM kernels: parameters, offsets of elements, and the operations on a sum.
 //
 // y = activation(alpha * sum + beta * c + residual) for `batches` products of [m, k] by [k, n]. An element of an operand
 // lies at the offset of its matrix plus index times stride; offsets are batch times a stride, or, with FLAG_TABLE, three
@@ -60,7 +60,7 @@ Offsets OffsetsOf(uint batch) {
   return Offsets(batch * P_A_BATCH, batch * P_B_BATCH, batch * P_Y_BATCH);
 }
 
-// What the sum for an element of the result becomes before the activation. Row and column are within the result.
+// Applies alpha, beta * c and the residual to the sum of an element. Row and column must be within the result.
 float Complete(uint at, uint batch, uint row, uint column, float sum) {
   float value = P_ALPHA * sum;
   if ((kFlags & FLAG_C) != 0u)

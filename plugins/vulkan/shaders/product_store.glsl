@@ -1,5 +1,5 @@
-// Of the kernels of products, at the end of main: stores sums[MR][NV], whose first element is at row, column.
-// A long activation is in the code once, and the block is taken apart for it; a short one is where the sum is.
+// Included at the end of a GEMM kernel's main: stores sums[MR][NV]; their first element is at (row, column) of y. The
+// code has a long activation once, in a loop over the block, and a short one at each sum.
 #if defined(LONG_ACTIVATIONS)
   for (uint block = 0u; block < MR * NV; ++block) {
     const uint i = block / NV;

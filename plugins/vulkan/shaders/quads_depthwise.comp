@@ -1,7 +1,7 @@
 //! variant quads_depthwise.i32 USES_8
 //! variant quads_depthwise_requantized USES_8 REQUANTIZED
-// Convolutions of bytes whose filters read one channel each, one filter a channel (quads.glsl): an invocation has four
-// positions of four channels. Weights lie as [quad of channels][tap]. Everything else is as in quads_product.comp.
+// Depthwise convolutions of bytes with one filter for each channel (quads.glsl). An invocation computes four positions
+// of four channels. Weights have the layout [quad of channels][tap]. Everything else is as in quads_product.comp.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"

@@ -16,9 +16,9 @@ layout(std430, set = 0, binding = 2) readonly buffer Zero { uint8_t zero[]; };
 layout(std430, set = 0, binding = 3) writeonly buffer Quads { uint quads[]; };
 
 // The words of p[], each read once, before main, as in product.glsl.
-uint P_COUNT = p[0];     // of rows of quads
-uint P_BYTES = p[1];     // of the input
-uint P_CHANNELS = p[3];  // of a group
+uint P_COUNT = p[0];     // number of rows of quads
+uint P_BYTES = p[1];     // bytes of the input
+uint P_CHANNELS = p[3];  // channels of a group
 ivec3 in_size = ivec3(p[4], p[5], p[6]);
 ivec3 out_size = ivec3(p[7], p[8], p[9]);
 ivec3 before = ivec3(p[10], p[11], p[12]);
@@ -59,7 +59,7 @@ void main() {
     for (int i = first; i < end; ++i) quads[to + uint(i)] = (fill ^ kFlip) & lanes;
     return;
   }
-  // Where each channel's element for output element `first` is, a byte's number, which may be in front of the plane.
+  // Byte offset of each channel's element for output element `first`; it may be before the plane.
   int at[4];
   uint last[4];  // the word that was loaded last
   [[unroll]] for (uint c = 0u; c < 4u; ++c) {

@@ -3,16 +3,16 @@
 //
 // The words of p[], of which the first is the number of images, each read once, before main, as in product.glsl.
 uint P_GROUPS = p[1];
-uint P_FILTERS = p[2];  // of a group
-uint P_QUADS = p[3];    // of channels that a filter reads
+uint P_FILTERS = p[2];  // filters of a group
+uint P_QUADS = p[3];    // quads of channels that a filter reads
 uint P_POSITIONS = p[4];
-uint P_FILTER_BLOCKS = p[5];  // of a group
+uint P_FILTER_BLOCKS = p[5];  // blocks of filters of a group
 uint P_PLANE = p[6];          // words from one quad of channels to the next
 uint P_GROUP = p[7];          // from one group of the input to the next
 uint P_IMAGE = p[8];
 uvec3 P_KERNEL = uvec3(p[9], p[10], p[11]);
 uvec3 P_TAP = uvec3(p[12], p[13], p[14]);   // words from one tap to the next
-uvec3 P_STEP = uvec3(p[15], p[16], p[17]);  // and from one output position to the next
+uvec3 P_STEP = uvec3(p[15], p[16], p[17]);  // strides from one output position to the next
 uint P_OUT_HEIGHT = p[18];
 uint P_OUT_WIDTH = p[19];
 uint P_Y_IMAGE = p[20];  // elements of y

@@ -9,21 +9,22 @@
 // Convolutions and matrix products of bytes, four products a word (quads.glsl), without barriers: an invocation has MR
 // positions of 8 filters. Weights lie as [group][block of 8 filters][tap][quad of channels][8]; the input has its
 // border already, so that a tap of an output position is a fixed distance away. A matrix product is a convolution with
-// one tap, whose positions are the rows.
+// one tap; its rows are the positions.
 //
-// The block of filters is the workgroup's where there are positions enough: then its weights are loaded once for all.
+// If there are enough positions, all invocations of a workgroup have the same block of filters, and its weights are
+// loaded once.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
 layout(local_size_x = 64) in;
 
 #include "quads.glsl"
-layout(constant_id = 0) const uint kFlip = 0u;        // of the input, where it is no quads yet: 0x80808080 or 0
-layout(constant_id = 1) const uint kZeroFlip = 0u;    // of its zero point: 0x80 or 0
+layout(constant_id = 0) const uint kFlip = 0u;        // XOR mask of an input that is not in quads: 0x80808080 or 0
+layout(constant_id = 1) const uint kZeroFlip = 0u;    // XOR mask of the input's zero point: 0x80 or 0
 layout(constant_id = 2) const uint kHasZero = 0u;
 layout(constant_id = 3) const uint kHasWeightZero = 0u;  // some filter's is not 0
 layout(constant_id = 4) const uint kBlocksOfGroup = 1u;  // blocks of filters that a workgroup has: a divisor of 64
-layout(constant_id = 5) const uint kStore = 0u;  // of bytes: one by one, in words of positions (1), of filters (2)
+layout(constant_id = 5) const uint kStore = 0u;  // stores bytes singly (0), in words of positions (1) or of filters (2)
 layout(std430, set = 0, binding = 1) readonly buffer X { uint x[]; };
 layout(std430, set = 0, binding = 2) readonly buffer W { uvec4 w[]; };
 layout(std430, set = 0, binding = 3) readonly buffer Zero { uint8_t zero[]; };

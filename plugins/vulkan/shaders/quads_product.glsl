@@ -1,6 +1,6 @@
-// What the kernels of products of quads have in common: what becomes of a sum. The table has a row of four words for
-// all (the zero point of y, the least and the greatest number that it may become) and one for each filter: what is
-// added, the sum of its weights, their zero point, and the factor by which sums are scaled (kit/qdq/integer_product.hpp).
+// Shared by the kernels for products of quads: the operations on a sum. The first row of the table has the zero point
+// of y and the least and greatest number that y may become. Each filter has a row of four words: bias, sum of its
+// weights, zero point of its weights, and the factor that scales sums (kit/qdq/integer_product.hpp).
 #ifdef REQUANTIZED
 #include "quantization.glsl"
 layout(std430, set = 0, binding = 5) writeonly buffer Bytes { uint8_t y[]; };

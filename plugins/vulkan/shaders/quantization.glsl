@@ -1,4 +1,4 @@
-// What quantised operators share: bytes that are signed or not, and the way from real numbers back to them.
+// Shared by quantised operators: signed and unsigned bytes, and the conversion of real numbers to them.
 #ifndef QUANTIZATION_GLSL
 #define QUANTIZATION_GLSL
 

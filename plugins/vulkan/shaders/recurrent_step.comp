@@ -79,7 +79,7 @@ float Squash(uint kind, uint i, float x) {
   return Function(kind, x, P_ALPHA(i), P_BETA(i));
 }
 
-// Of a gate: the bias of the inputs, and that of the state.
+// Bias of a gate: that of the inputs, and that of the state.
 float InputBias(uint gate, uint unit) {
   if ((kFlags & FLAG_BIAS) == 0u) return 0.0;
   return float(b_data[(P_DIRECTION * 2u * GATES + gate) * P_HIDDEN + unit]);

@@ -32,7 +32,7 @@ layout(std430, set = 0, binding = 1) readonly buffer X { float x[]; };
 #else
 layout(std430, set = 0, binding = 1) readonly buffer X { T x[]; };
 #endif
-layout(std430, set = 0, binding = 2) readonly buffer Shift { float shift[]; };  // of each output
+layout(std430, set = 0, binding = 2) readonly buffer Shift { float shift[]; };  // shift of each output
 #if defined(TO_FLOAT)
 layout(std430, set = 0, binding = 3) writeonly buffer Y { float y[]; };
 #define STORED(value) (value)
@@ -140,7 +140,7 @@ C OfSubgroup(C mine) {
 ROW_MEMORY(row_values, C)
 ROW_FUNCTION(RowCombined, C, row_values, OfSubgroup, Combine)
 
-// What the elements first, first + step, … that make an output come to.
+// Combines the elements first, first + step, … of an output.
 C Reduced(uint group, uint first, uint step) {
   const uint base = Offset(group, 0, KEPT_GROUPS);
   const uint last = KEPT_GROUPS + REDUCED_GROUPS - 1;

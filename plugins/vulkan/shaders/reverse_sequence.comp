@@ -3,7 +3,7 @@
 //! variant reverse_sequence.b2 T_B2
 //! variant reverse_sequence.b4 T_B4
 //! variant reverse_sequence.b8 T_B8
-// The first lengths[b] steps of each sequence b in reverse order. What is longer than the sequence counts as its length.
+// Reverses the first lengths[b] steps of each sequence b. A length beyond the sequence counts as its whole length.
 #include "common.glsl"
 
 layout(local_size_x = 64) in;

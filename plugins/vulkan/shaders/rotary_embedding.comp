@@ -19,11 +19,11 @@ layout(std430, set = 0, binding = 5) writeonly buffer Y { T y[]; };
 #include "index.glsl"
 
 #define P_COUNT p[0]
-#define P_SIZE p[1]     // of a head
-#define P_ROTATED p[2]  // of that
+#define P_SIZE p[1]     // size of a head
+#define P_ROTATED p[2]  // rotated elements of a head
 #define P_HEADS p[3]
 #define P_LENGTH p[4]
-#define P_ROWS p[5]     // of the caches
+#define P_ROWS p[5]     // rows of the caches
 
 void main() {
   const uint index = Index();

@@ -1,9 +1,10 @@
-// Rows: how the invocations of a dispatch divide the work on many rows, and how those who have a row together find what
-// all of them found. A shader is compiled for each way:
+// Rows: how the invocations of a dispatch divide the work on many rows, and how the invocations that share a row
+// combine their results. A shader is compiled for each way:
 //
-//                 an invocation has a row
-//     SHARED      a workgroup has one, and its invocations tell each other by workgroup memory
-//     SUBGROUP    a subgroup has one or, where kRowOfGroup, a workgroup, whose subgroups tell each other by workgroup memory
+//                 an invocation computes a row
+//     SHARED      a workgroup computes a row, and its invocations exchange results through workgroup memory
+//     SUBGROUP    a subgroup computes a row. With kRowOfGroup a workgroup does; its subgroups exchange results through
+//                 workgroup memory
 //
 //     #define ROW_CONSTANTS 1        // the number of the shader's own specialization constants
 //     #include "rows.glsl"

@@ -1,15 +1,15 @@
 # epiphyte_add_kernel_set(VARIABLE FOLDER folder FUNCTION name)
 #
-# Compiles the variants of every *.comp in FOLDER to SPIR-V, and writes a source file, whose path VARIABLE gets, that
-# defines `const KernelSet& epiphyte::vulkan::FUNCTION()`. The variants are the lines of a shader's head:
+# Compiles the variants of every *.comp in FOLDER to SPIR-V. Writes a source file that defines
+# `const KernelSet& epiphyte::vulkan::FUNCTION()`, and sets VARIABLE to its path. A shader's first lines list its variants:
 #     //! variant NAME [WORD | WORD=VALUE]...
 #     //! each also SUFFIX WORD...                 each of them with more words too: NAME.TYPE as NAMESUFFIX.TYPE
-# They are made smaller here: what is called is put where it is called, and what is only stored to be loaded again goes. That
-# is the larger part of a driver's work on a pipeline, be its code cached or not: Mesa's software device takes 8 ms instead
-# of 26 for an element-wise operator. Nothing more, as it makes no kernel faster, and the loops that spirv-opt -O makes
-# can't be instrumented by the GPU-assisted validation of Debian 12, which splits them wrongly.
-# A variant with the word COOPERATIVE_MATRICES is written with NVIDIA's, which compilers and optimisers of all releases
-# know, and gets KHR's in the end (spirv/khr_matrices.h).
+# Modules are made smaller here: functions are inlined, and values that are only stored and loaded again are removed. That
+# is the larger part of a driver's work on a pipeline, with a pipeline cache or without: Mesa's software device takes 8 ms
+# instead of 26 for an element-wise operator. Other optimizations make no kernel faster, and the GPU-assisted validation of
+# Debian 12 instruments the loops of spirv-opt -O wrongly.
+# A variant with the word COOPERATIVE_MATRICES is compiled with NVIDIA's extension, which compilers and optimizers of all
+# releases know, and is then changed to KHR's (spirv/khr_matrices.h).
 # A shader is compiled again when it or a file that it includes changes. Includes are looked for in FOLDER and here.
 find_program(EPIPHYTE_GLSLC glslc)
 if(NOT EPIPHYTE_GLSLC)

@@ -1,4 +1,4 @@
-// Softmax, LogSoftmax and Hardmax along rows whose elements lie `inner` apart.
+// Softmax, LogSoftmax and Hardmax along rows; the elements of a row lie `inner` apart.
 //     p: rows, elements of a row, inner
 //! variant softmax.f32 T_F32
 //! variant softmax.f16 T_F16

@@ -3,12 +3,12 @@
 //! variant tiled_transpose.b2 T_B2
 //! variant tiled_transpose.b4 T_B4
 //! variant tiled_transpose.b8 T_B8
-// Matrices whose rows are columns of the other side, in tiles of a workgroup's memory, so that neighbours read neighbours
-// and write neighbours: ops/move/strided_copy.h. One workgroup for each tile.
+// Transposes matrices through tiles in workgroup memory, so that neighbouring invocations read and write neighbouring
+// elements (ops/move/strided_copy.h). One workgroup handles a tile.
 #include "common.glsl"
 
 const uint kTile = 32;
-const uint kRows = 8;  // that a workgroup moves at once
+const uint kRows = 8;  // rows that a workgroup moves at once
 
 layout(local_size_x = 32, local_size_y = 8) in;
 layout(std430, set = 0, binding = 1) readonly buffer X { T x[]; };

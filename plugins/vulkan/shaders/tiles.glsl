@@ -1,8 +1,8 @@
-// What the kernels by tiles in workgroup memory share. A workgroup has a tile of a matrix, the product of a left and a right
-// one. It reads their parts kSteps steps at a time into memory that its invocations share, and each of these multiplies
-// blocks of 4 by 4, kBlocks of them down and across, which lie 4 * kSide elements apart, so that neighbours read side by
-// side. Small tiles are for matrices that have few of them: then slices of the workgroup share the steps of one, and their
-// sums are added up in the end.
+// Shared by the GEMM kernels with tiles in workgroup memory. A workgroup computes a tile of the product of a left and a
+// right matrix. It loads kSteps steps of both at a time into workgroup memory. Each invocation multiplies blocks of 4
+// by 4, kBlocks of them down and across. The blocks lie 4 * kSide elements apart, so that neighbours read side by side.
+// Small tiles are for matrices that have few of them: slices of the workgroup then divide the steps of a tile, and
+// their sums are added up in the end.
 //
 //     #define TILE_CONSTANTS 2   // the number of the shader's own specialization constants
 //     #define LEFT_ALONG_STEPS   // its fours that are fetched are of four steps, instead of four rows; RIGHT_ALONG_STEPS …
@@ -28,12 +28,12 @@ layout(local_size_x = 256) in;
 layout(constant_id = TILE_CONSTANTS) const uint kBlocks = 1u;
 layout(constant_id = TILE_CONSTANTS + 1) const uint kSide = 16u;  // invocations that share a row of the tile, and a column
 layout(constant_id = TILE_CONSTANTS + 2) const uint kSteps = 16u;
-const uint kInvocations = kSide * kSide;  // of a slice
+const uint kInvocations = kSide * kSide;  // invocations that load a slice
 const uint kSlices = 256u / kInvocations;
-const uint kFours = kBlocks * kSide;  // of a row of the tile, and of a column
+const uint kFours = kBlocks * kSide;  // vec4s of a row and of a column of the tile
 const uint kTile = 4u * kFours;
 const uint kPitch = kFours + 1u;  // apart from the banks of the step before
-const uint kFetches = kBlocks * kSteps / kSide;  // of each operand, by an invocation
+const uint kFetches = kBlocks * kSteps / kSide;  // loads of each operand by an invocation
 shared S4 left_tile[kSlices * kSteps * kPitch];
 shared S4 right_tile[kSlices * kSteps * kPitch];
 // The sums of a slice on their way to another one; there are one or four slices.
@@ -72,7 +72,7 @@ void MultiplyTile() {
   vec4 sums[4u * kBlocks][kBlocks];
   [[unroll]] for (uint i = 0u; i < 4u * kBlocks; ++i)
     [[unroll]] for (uint j = 0u; j < kBlocks; ++j) sums[i][j] = vec4(0.0);
-  // What the next steps need is under way while these are multiplied.
+  // The operands of the next steps are loaded while these are multiplied.
   S4 next_left[kFetches], next_right[kFetches];
   [[unroll]] for (uint f = 0u; f < kFetches; ++f) {
     next_left[f] = FetchLeft(f * kInvocations + own, slice * kSteps);

@@ -1,5 +1,5 @@
-// The order that TopK puts elements in, for kernels whose T has a comparison. NaN is the largest value; of equal elements the
-// one with the lower index comes first.
+// The order of elements in TopK, for kernels with a T that can be compared. NaN is the largest value. Of equal
+// elements, the one with the lower index comes first.
 layout(constant_id = 0) const uint kLargest = 1;
 
 bool Before(C a, uint at_a, C b, uint at_b) {

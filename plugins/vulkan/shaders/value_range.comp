@@ -1,5 +1,6 @@
 //! variant value_range.f32 T_F32
-// The least and the largest of 0 and every P_PARTS-th element from each invocation's own on; NaN where there is one.
+// Each invocation writes the minimum and maximum of 0 and every P_PARTS-th element, beginning with its own index. Both
+// are NaN if one of the elements is.
 #version 450
 #include "common.glsl"
 #include "math.glsl"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Who writes a plugin in a language with generated bindings sees declarations and plain constants, no macro that has
-# arguments or is computed. So: which such macros there are is known and each is a convenience, and a plugin that is
-# written without any macro compiles, loads and runs.
+# Generated bindings for other languages have declarations and plain constants, but no macros with arguments or computed
+# values. This test checks that the list of such macros is known, that each is only a convenience, and that a plugin
+# without any macro compiles, loads and runs.
 set -eu
 build=$1
 source=$2
@@ -60,7 +60,7 @@ for compiler in gcc clang; do
   }
   placed "bare cpu bare "
   placed "cpu cpu cpu " --ep-option bare.claim=false
-  # What doesn't fit what it declares never reaches it.
+  # A value that doesn't fit the declared option never reaches the plugin.
   ! EPIPHYTE_PLUGIN_PATH=$work "$work/prefix/bin/epiphyte" place "$work/model.onnx" --ep bare --ep-option bare.claim=maybe 2> "$work/refused" \
     || { echo "the option claim=maybe was taken" >&2; exit 1; }
   grep -q "option 'claim' is 'maybe', true or false expected" "$work/refused" || { cat "$work/refused" >&2; exit 1; }

@@ -30,7 +30,7 @@ for header in "$include"/epiphyte/*.h "$include"/epiphyte/draft/*.h; do
   $target-gcc -std=c11 -Wall -Wextra -pedantic -Werror -fsyntax-only -I"$include" "$work/unit.c"
   headers=$((headers + 1))
 done
-# Those of the kit alone, too.
+# Each header of the kit compiles alone, too.
 for header in "$include"/epiphyte/kit/*/*.hpp; do
   printf '#include "%s"\n' "${header#"$include/"}" > "$work/unit.cpp"
   $target-g++ -std=c++20 -Wall -Wextra -Wno-missing-field-initializers -Werror -fsyntax-only -I"$include" "$work/unit.cpp"
@@ -60,7 +60,7 @@ for library in "$work"/vendor/build/*.dll; do
   grep -q 'file format pei-x86-64' "$work/dump" || { head -3 "$work/dump"; echo "$name is no library of 64-bit Windows" >&2; exit 1; }
   exported=$(sed -n '/^\[Ordinal\/Name Pointer\] Table/,/^$/s/^[[:space:]]*\[ *[0-9]*\] *\(+base\[ *[0-9]*\] *\)\{0,1\}\([0-9a-f]\{4\} *\)\{0,1\}//p' "$work/dump")
   [ "$exported" = EpPluginQuery ] || { echo "$name exports:" $exported "- expected EpPluginQuery alone" >&2; exit 1; }
-  # What every Windows has; a runtime of the compiler would have to be shipped beside the plugin.
+  # Only DLLs that every Windows has; a runtime of the compiler would have to be shipped with the plugin.
   for needed in $(sed -n 's/^[[:space:]]*DLL Name: *//p' "$work/dump"); do
     case $needed in
       KERNEL32.dll|msvcrt.dll|api-ms-win-*|ucrtbase.dll) ;;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint32_t kMagic = 0x544C4146;
 constexpr const char* kSdk = "faulty 1.0";
-uint32_t g_length = 0;  // of the payload written last
+uint32_t g_length = 0;  // length of the payload written last
 
 void Put(std::string* bytes, uint32_t number) { bytes->append(reinterpret_cast<const char*>(&number), sizeof(number)); }
 

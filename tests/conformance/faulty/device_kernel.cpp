@@ -1,4 +1,4 @@
-// How it executes on its device.
+// Kernels of the faulty plugin that run on its device.
 #include "tests/conformance/faulty/device.h"
 
 namespace {

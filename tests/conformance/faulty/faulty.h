@@ -23,7 +23,8 @@ inline bool Has(std::string_view fault) {
   return wanted != nullptr && fault == wanted;
 }
 
-// The fault is one of the rules from `hundred`00 on, or `name`: for no fault in what it else doesn't have.
+// Returns whether the chosen fault breaks a rule of this hundred ("16" for R1600 to R1699), or is `name`. The plugin
+// has some features only when a fault is about them.
 inline bool IsAbout(std::string_view hundred, std::string_view name) {
   const std::string_view wanted = std::getenv("EPIPHYTE_FAULT") == nullptr ? "" : std::getenv("EPIPHYTE_FAULT");
   return (wanted.size() > 4 && wanted[4] == '_' && wanted.starts_with(hundred)) || wanted == name;
@@ -59,7 +60,7 @@ struct Workspace {
 struct EpPlugin {
   const EpHostInfo* host;
   EpDeviceInfo device;
-  const void* blob = nullptr;  // that a fault keeps
+  const void* blob = nullptr;  // payload that a fault keeps
 };
 struct EpProvider {
   EpPlugin* plugin;
@@ -69,7 +70,7 @@ struct EpProvider {
   Workspace* workspace = nullptr;
   bool makes_contexts = false;
   Programs programs;
-  std::vector<std::string> names;  // of partitions, in order
+  std::vector<std::string> names;  // names of partitions, in order
 };
 struct EpKernel {
   EpProvider* provider;
@@ -77,7 +78,7 @@ struct EpKernel {
   bool loaded = false;
   const float* lent = nullptr;  // numbers that a fault keeps
   uint64_t lent_count = 0;
-  uint32_t memories[2] = {};  // of its input and its output, when it is on the device
+  uint32_t memories[2] = {};  // memories of its input and output when it is on the device
   int32_t alias = -1;
 };
 void Compute(const Program& program, std::span<const float> x, float* y);

@@ -1,4 +1,4 @@
-// The options that it declares for the faults of options, and looks at again in CreateProvider.
+// Options of the faulty plugin: it declares them for faults about options, and checks them again in CreateProvider.
 #include <stdexcept>
 
 #include "tests/conformance/faulty/faulty.h"

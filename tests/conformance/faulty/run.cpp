@@ -1,4 +1,4 @@
-// How it executes.
+// Execution in the faulty plugin.
 #include <algorithm>
 
 #include "tests/conformance/faulty/device.h"

@@ -68,7 +68,7 @@ std::set<int> Passed(const std::vector<RuleResult>& results) {
 struct Variant {
   const char* name;
   Settings options;
-  std::vector<int> rules;  // of kernels on devices, that it reaches
+  std::vector<int> rules;  // rules about kernels on devices that it reaches
 };
 
 class TestDeviceWith : public testing::TestWithParam<Variant> {};

@@ -214,7 +214,7 @@ TEST(FaultyPlugin, WithADeviceKeepsEveryRuleOfDevices) {
 TEST(FaultyPlugin, ThatWritesOnnxKeepsEveryRuleOfIt) { ExpectAllOf(14, PassedWith("onnx")); }
 TEST(FaultyPlugin, ThatAddsSpansKeepsEveryRuleOfThem) { ExpectAllOf(15, PassedWith("profile")); }
 TEST(FaultyPlugin, ThatDescribesOperatorsKeepsEveryRuleOfThem) { ExpectAllOf(16, PassedWith("schema")); }
-TEST(FaultyPlugin, ThatExplainsKeepsEveryRuleOfIt) { ExpectAllOf(17, PassedWith("explain")); }
+TEST(FaultyPlugin, WithNotesKeepsEveryRuleAboutThem) { ExpectAllOf(17, PassedWith("explain")); }
 
 class FaultyOptions : public testing::Test {
  protected:
@@ -245,7 +245,7 @@ TEST_F(FaultyOptions, AManifestThatSetsWhatDoesNotFitBreaksItsRule) {
                                          testing::HasSubstr("a whole number from 1 to 8 expected"))));
 }
 
-TEST_F(FaultyOptions, AWrongDeclarationIsSaidWithItsName) {
+TEST_F(FaultyOptions, WrongDeclarationIsReportedWithItsName) {
   setenv("EPIPHYTE_FAULT", "1309_no_default", 1);
   EXPECT_THAT(Broken(Faulty()), ElementsAre(testing::HasSubstr("option 'label' has no default")));
 }
@@ -302,7 +302,7 @@ TEST_F(OperatorCases, PassPlainAndThroughBothKindsOfContext) {
   }
 }
 
-TEST_F(OperatorCases, ThatAreWrongBreakTheRuleOfTheirWay) {
+TEST_F(OperatorCases, WrongResultsBreakTheRuleOfTheirForm) {
   for (const std::string fault : {"1101_wrong_when_compiled", "1102_wrong_when_loaded", "1103_wrong_when_embedded"}) {
     setenv("EPIPHYTE_FAULT", fault.c_str(), 1);
     EXPECT_THAT(Broken(Faulty()), ElementsAre(testing::AllOf(testing::StartsWith("R" + fault.substr(0, 4) + " "),

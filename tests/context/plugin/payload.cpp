@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace epiphyte::clerk {
+namespace epiphyte::recorder {
 namespace {
 
 class Writer {
@@ -168,4 +168,4 @@ Package ReadPayload(std::string_view bytes, std::string_view magic) {
   return package;
 }
 
-}  // namespace epiphyte::clerk
+}  // namespace epiphyte::recorder

@@ -1,4 +1,4 @@
-// Payload: the clerks' own format, as simple as one can be.
+// Payload: the recording plugins' own format, as simple as one can be.
 //
 //   "<magic>\n", little-endian u32 version, u64 size of the whole payload,
 //   u32 tensors, of each: u32 rank, i64 dims, f32 data
@@ -12,7 +12,7 @@
 
 #include "tests/context/plugin/program.h"
 
-namespace epiphyte::clerk {
+namespace epiphyte::recorder {
 
 inline constexpr uint32_t kFormatVersion = 3;
 
@@ -21,4 +21,4 @@ std::string WritePayload(const Package& package, std::string_view magic);
 // Throws INVALID_GRAPH on anything that doesn't fit: what a file says is never believed.
 Package ReadPayload(std::string_view bytes, std::string_view magic);
 
-}  // namespace epiphyte::clerk
+}  // namespace epiphyte::recorder

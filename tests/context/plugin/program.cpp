@@ -5,7 +5,7 @@
 #include <map>
 #include <thread>
 
-namespace epiphyte::clerk {
+namespace epiphyte::recorder {
 namespace {
 
 int64_t CountOf(const std::vector<int64_t>& dims) {
@@ -136,4 +136,4 @@ void ProgramKernel::Execute(const kit::Run& run) {
   }
 }
 
-}  // namespace epiphyte::clerk
+}  // namespace epiphyte::recorder

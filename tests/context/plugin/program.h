@@ -1,5 +1,5 @@
-// Program: what a clerk compiles a partition into. A list of elementwise steps over slots; inputs come first, then
-// constants, then what the steps make.
+// Program: what a recording plugin compiles a partition into. A list of elementwise steps over slots; inputs come
+// first, then constants, then what the steps make.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 #include "epiphyte/kit/plugin/plugin.hpp"
 
-namespace epiphyte::clerk {
+namespace epiphyte::recorder {
 
 struct Tensor {
   std::vector<int64_t> dims;
@@ -26,7 +26,7 @@ inline constexpr uint8_t kFirstUnary = 3;
 struct Step {
   uint8_t op = 0;  // index into kOperators
   uint32_t a = 0;
-  uint32_t b = 0;  // of a unary operator: the same as `a`
+  uint32_t b = 0;  // equal to `a` for a unary operator
   uint32_t out = 0;
 };
 
@@ -66,4 +66,4 @@ class ProgramKernel : public kit::Kernel {
   std::string_view payload_;
 };
 
-}  // namespace epiphyte::clerk
+}  // namespace epiphyte::recorder

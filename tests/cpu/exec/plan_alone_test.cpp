@@ -7,7 +7,7 @@
 
 #include "plugins/cpu/onednn/threading.h"
 #include "tests/cpu/exec/plan_host.h"
-#include "tests/framework/lone_services.h"
+#include "tests/framework/single_thread_services.h"
 
 namespace epiphyte::test {
 namespace {
@@ -17,7 +17,7 @@ using kit::ir::Graph;
 // Host services with two threads. The second share runs after the first. `shared` counts the parallel loops and gangs.
 std::atomic<int> shared{0};
 const EpServicesApi kTwoThreads = [] {
-  EpServicesApi services = kLoneServices;
+  EpServicesApi services = kSingleThreadServices;
   services.GetThreadCount = [](EpThreadPool*) -> uint32_t { return 2; };
   services.RunGang = [](EpThreadPool*, uint32_t, EpGangBody body, void* user) {
     ++shared;
@@ -34,7 +34,7 @@ const EpServicesApi kTwoThreads = [] {
 std::string PackedFormat(Graph def, uint32_t threads) {
   cpu::PlanConfig config;
   config.registry = &AllKernels();
-  config.threads = {threads == 1 ? &kLoneServices : &kTwoThreads, nullptr, threads};
+  config.threads = {threads == 1 ? &kSingleThreadServices : &kTwoThreads, nullptr, threads};
   const cpu::OneDnnThreads scope(config.threads);
   const std::unique_ptr<cpu::Plan> plan = cpu::Plan::Build(std::move(def), config);
   return plan->packed().size() == 1 ? plan->packed()[0].format : "";

@@ -41,7 +41,7 @@ TEST(Frame, EachShapeHasItsOwnFrame) {
   EXPECT_EQ(runner.frame_count(), 3u);
 }
 
-TEST(Frame, ValuesWhoseShapeDependsOnDataMayGrowAfterTheWatchedRun) {
+TEST(Frame, DataDependentShapesMayGrowAfterTheProfiledRun) {
   PlanBuilder b;
   const int32_t x = b.Input({6});
   // Compress keeps the positive elements: first two, then six.

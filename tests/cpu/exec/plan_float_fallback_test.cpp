@@ -65,7 +65,7 @@ TEST(RunInFloat, WhatHasAKernelOfItsTypeStays) {
   EXPECT_EQ(Operators(model.def), "MatMul Softmax");
 }
 
-TEST(RunInFloat, OperatorsThatNobodyKnowsStayAsTheyAre) {
+TEST(RunInFloat, UnknownOperatorsStayAsTheyAre) {
   Imported model(R"(
     in  x: double[2]
     y:double[2] = NoSuchOperator(x)
@@ -101,7 +101,7 @@ TEST(RunInFloat, OperatorsBesideNoProductKeepTheirType) {
   EXPECT_EQ(Operators(model.def), "Relu Transpose Add");
 }
 
-TEST(RunInFloat, WhoReadsBitsGetsTheValueInItsOwnType) {
+TEST(RunInFloat, NodesThatReadBitsGetTheOriginalType) {
   Imported model(R"(
     in x: float16[2,2]
     in k: float16[2,2]

@@ -191,7 +191,7 @@ TEST(FuseMatMul, BiasResidualAndGeluJoinTheProduct) {
 }
 
 // A model may give ONNX's operators any attributes; what this plugin's own ones obey means nothing there.
-TEST(Fuse, AttributesThatOnlyFusedOperatorsHaveAreNotObeyedElsewhere) {
+TEST(Fuse, AttributesOfFusedOperatorsHaveNoEffectOnPlainOnes) {
   const std::vector<kit::ir::Attribute> stray = {kit::ir::Attribute::Int("transpose_b", 1),
                                                  kit::ir::Attribute::String("activation", "Relu"),
                                                  kit::ir::Attribute::Float("activation_alpha", 3)};
@@ -272,7 +272,7 @@ TEST(FuseAttention, ScoresSoftmaxAndValuesBecomeOneNode) {
   ExpectSameResult(make, {Ramp(96), Ramp(112, 0.2f), Ramp(112, 0.3f), {0, 0, -1e9f, 0, 0, 0, -1e9f}});
 }
 
-TEST(Fuse, NodesThatNobodyNeedsAreDropped) {
+TEST(Fuse, UnusedNodesAreDropped) {
   PlanBuilder b;
   const int32_t x = b.Input({4});
   b.Node("Exp", 13, {x}, {4});

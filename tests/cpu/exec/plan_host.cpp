@@ -3,7 +3,7 @@
 #include "epiphyte/kit/fuse/operators.hpp"
 #include "plugins/cpu/exec/fuse.h"
 #include "tests/framework/guarded_memory.h"
-#include "tests/framework/lone_services.h"
+#include "tests/framework/single_thread_services.h"
 
 namespace epiphyte::test {
 namespace {
@@ -86,13 +86,14 @@ const EpRunApi kRun = [] {
 
 // Says that there are as many threads as anybody wants.
 const EpServicesApi kCutServices = [] {
-  EpServicesApi api = kLoneServices;
+  EpServicesApi api = kSingleThreadServices;
   api.GetThreadCount = [](EpThreadPool*) -> uint32_t { return UINT32_MAX; };
   return api;
 }();
 
-const EpHostInfo kHost = {sizeof kHost,   EP_ABI_VERSION, EP_ABI_VERSION, 0,          "test",  "0",   &kStatus,
-                          &kLoneServices, nullptr,        nullptr,        &kLoneTask, nullptr, &kRun, NoExtension};
+const EpHostInfo kHost = {
+    sizeof kHost, EP_ABI_VERSION, EP_ABI_VERSION,    0,       "test", "0",        &kStatus, &kSingleThreadServices,
+    nullptr,      nullptr,        &kUncancelledTask, nullptr, &kRun,  NoExtension};
 
 }  // namespace
 
@@ -144,7 +145,7 @@ PlanRunner::PlanRunner(kit::ir::Graph def, bool fused, std::vector<kit::PackedDa
   if (fused) cpu::Fuse(def, AllKernels());
   cpu::PlanConfig config;
   config.registry = &AllKernels();
-  config.threads = {threads == 1 ? &kLoneServices : &kCutServices, nullptr, threads};
+  config.threads = {threads == 1 ? &kSingleThreadServices : &kCutServices, nullptr, threads};
   config.origin = origin;
   config.bfloat16 = bfloat16;
   config.split_floats = split_floats;

@@ -30,7 +30,7 @@ struct FakeRun {
     int allocations = 0;
     std::vector<int64_t> dims;
     std::shared_ptr<void> memory;  // guarded; what the plan writes to
-    uint64_t bytes = 0;            // of it
+    uint64_t bytes = 0;            // size of the output
     std::vector<float> data;       // a copy of it, once the run is over, when it holds floats
   };
   std::vector<Output> outputs;

@@ -222,7 +222,7 @@ TEST(VerifyPlan, RefusesPackedDataOfNoNodeAndTwiceTheSame) {
 }
 
 // A constant without its bytes keeps only a shape, and the plan then chooses a layout for that shape.
-TEST(VerifyPlan, RefusesAShapeThatNobodyCanHavePacked) {
+TEST(VerifyPlan, RefusesAShapeThatCanNotBePacked) {
   kit::ir::Graph def = Build(NodesWithWeights()[1]);
   kit::ir::Constant& weights = def.constants[0];
   const std::vector<int64_t> dims = {int64_t{3} << 32, 4};

@@ -8,7 +8,7 @@
 #include "plugins/cpu/onednn/warm_up_scope.h"
 #include "plugins/cpu/provider.h"
 #include "tests/cpu/exec/plan_host.h"
-#include "tests/framework/lone_services.h"
+#include "tests/framework/single_thread_services.h"
 
 namespace epiphyte::test {
 namespace {
@@ -38,11 +38,11 @@ Graph Network(int64_t batch = 1) {
 std::unique_ptr<cpu::Plan> Build(Graph def) {
   cpu::PlanConfig config;
   config.registry = &AllKernels();
-  config.threads = {&kLoneServices, nullptr, 1};
+  config.threads = {&kSingleThreadServices, nullptr, 1};
   return cpu::Plan::Build(std::move(def), config);
 }
 
-std::unique_ptr<cpu::Frame> Rehearsed(const cpu::Plan& plan) { return cpu::WarmUp(plan, *FakeHost()); }
+std::unique_ptr<cpu::Frame> WarmUpFrame(const cpu::Plan& plan) { return cpu::WarmUp(plan, *FakeHost()); }
 
 std::vector<float> RunFrame(cpu::Frame& frame, const std::vector<int64_t>& dims, const std::vector<float>& data) {
   EpTensorView tensor = {};
@@ -67,7 +67,7 @@ std::vector<float> RunFrame(cpu::Frame& frame, const std::vector<int64_t>& dims,
 
 TEST(WarmUp, TheFrameComputesAsAnyOther) {
   const std::unique_ptr<cpu::Plan> plan = Build(Network());
-  const std::unique_ptr<cpu::Frame> frame = Rehearsed(*plan);
+  const std::unique_ptr<cpu::Frame> frame = WarmUpFrame(*plan);
   ASSERT_NE(frame, nullptr);
   const std::vector<float> x = Numbers(192);
   PlanRunner runner(Network(), false);
@@ -85,7 +85,7 @@ TEST(WarmUp, WhatIsRepackedIsKeptForTheRuns) {
     return b.Take();
   };
   const std::unique_ptr<cpu::Plan> plan = Build(network());
-  const std::unique_ptr<cpu::Frame> frame = Rehearsed(*plan);
+  const std::unique_ptr<cpu::Frame> frame = WarmUpFrame(*plan);
   ASSERT_NE(frame, nullptr);
   const std::vector<float> x = Numbers(32 * 16);
   PlanRunner runner(network(), false);
@@ -114,7 +114,7 @@ TEST(WarmUp, WhatItLeavesOutTheRunsCompute) {
   cpu::Fuse(fused, AllKernels());
   EXPECT_THAT(Operators(fused), testing::AllOf(testing::HasSubstr("Elementwise*"), testing::HasSubstr("Attention*")));
   const std::unique_ptr<cpu::Plan> plan = Build(std::move(fused));
-  const std::unique_ptr<cpu::Frame> frame = Rehearsed(*plan);
+  const std::unique_ptr<cpu::Frame> frame = WarmUpFrame(*plan);
   ASSERT_NE(frame, nullptr);
   PlanRunner runner(network(), false);
   EXPECT_THAT(RunFrame(*frame, {1, 16, 24, 24}, x), testing::Pointwise(testing::FloatNear(1e-2f), runner.Run({x})));
@@ -128,13 +128,13 @@ const sizes: int64[1] = [536870912]
 y = Expand@13(x, sizes) : float[1]
 out y
 )"));
-  EXPECT_EQ(Rehearsed(*plan), nullptr);
+  EXPECT_EQ(WarmUpFrame(*plan), nullptr);
 }
 
-TEST(WarmUp, APlanWithoutInputsIsNotRehearsed) {
+TEST(WarmUp, PlanWithoutInputsIsNotWarmedUp) {
   PlanBuilder b;
   b.Output(b.Node("Neg", 13, {b.Constant({2}, {1, 2})}, {2}));
-  EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
+  EXPECT_EQ(WarmUpFrame(*Build(b.Take())), nullptr);
 }
 
 TEST(WarmUp, ItEndsWhenTheApplicationHasCancelled) {
@@ -149,13 +149,13 @@ TEST(WarmUp, TheMemoryPlanIsKnownAfterwards) {
   const std::unique_ptr<cpu::Plan> plan = Build(Network());
   const cpu::ShapeSignature signature = {EP_KIND_TENSOR, EP_TYPE_FLOAT, 4, 1, 3, 8, 8};
   EXPECT_EQ(plan->FindMemoryPlan(signature), nullptr);
-  ASSERT_NE(Rehearsed(*plan), nullptr);
+  ASSERT_NE(WarmUpFrame(*plan), nullptr);
   EXPECT_NE(plan->FindMemoryPlan(signature), nullptr);
 }
 
-TEST(WarmUp, AnOpenBatchIsTakenForOne) {
+TEST(WarmUp, UnknownBatchSizeIsTakenAsOne) {
   const std::unique_ptr<cpu::Plan> plan = Build(Network(-1));
-  const std::unique_ptr<cpu::Frame> frame = Rehearsed(*plan);
+  const std::unique_ptr<cpu::Frame> frame = WarmUpFrame(*plan);
   ASSERT_NE(frame, nullptr);
   const std::vector<float> x = Numbers(192);
   PlanRunner runner(Network(), false);
@@ -167,18 +167,18 @@ TEST(WarmUp, OtherOpenShapesAreLeftToTheFirstRun) {
   for (const std::vector<int64_t>& dims : std::vector<std::vector<int64_t>>{{1, -1}, {-1, -1}}) {
     PlanBuilder b;
     b.Output(b.Node("Relu", 14, {b.Node("Neg", 13, {b.Input(dims)}, dims)}, dims));
-    EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
+    EXPECT_EQ(WarmUpFrame(*Build(b.Take())), nullptr);
   }
   PlanBuilder b;
   const int32_t x = b.Input({2});
   b.Info(x).rank = -1;
   b.Info(x).dims.clear();
   b.Output(b.Node("Neg", 13, {x}, {2}));
-  EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
+  EXPECT_EQ(WarmUpFrame(*Build(b.Take())), nullptr);
 }
 
 // How many elements there are depends on the data, of which zeros have none.
-TEST(WarmUp, WhatTheFirstRunFindsNotToFitIsLearnedAnew) {
+TEST(WarmUp, PlanThatDoesNotFitTheFirstRunIsMadeAnew) {
   PlanBuilder b;
   const int32_t x = b.Input({-1, 64});
   const int32_t found = b.Node("NonZero", 13, {x}, {2, -1});
@@ -186,7 +186,7 @@ TEST(WarmUp, WhatTheFirstRunFindsNotToFitIsLearnedAnew) {
   const int32_t cast = b.Node("Cast", 13, {found}, {2, -1}, {kit::ir::Attribute::Int("to", EP_TYPE_FLOAT)});
   b.Output(b.Node("Neg", 13, {cast}, {2, -1}));
   const std::unique_ptr<cpu::Plan> plan = Build(b.Take());
-  const std::unique_ptr<cpu::Frame> frame = Rehearsed(*plan);
+  const std::unique_ptr<cpu::Frame> frame = WarmUpFrame(*plan);
   ASSERT_NE(frame, nullptr);
   const std::vector<float> ones(64, 1);
   const uint64_t before = frame->memory_bytes();
@@ -206,7 +206,7 @@ TEST(WarmUp, MemoryBeyondReasonIsLeftToTheFirstRun) {
   b.Info(square).rank = -1;
   b.Info(square).dims.clear();
   b.Output(b.Node("ReduceSum", 13, {square}, {1, 1}));
-  EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
+  EXPECT_EQ(WarmUpFrame(*Build(b.Take())), nullptr);
 }
 
 TEST(WarmUp, TextsAreLeftToTheFirstRun) {
@@ -216,14 +216,14 @@ TEST(WarmUp, TextsAreLeftToTheFirstRun) {
   const int32_t y = b.Node("Identity", 14, {x}, {2});
   b.Info(y).type = EP_TYPE_STRING;
   b.Output(y);
-  EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
+  EXPECT_EQ(WarmUpFrame(*Build(b.Take())), nullptr);
 }
 
-TEST(WarmUp, GiantsAreLeftToTheFirstRun) {
+TEST(WarmUp, HugeValuesAreLeftToTheFirstRun) {
   PlanBuilder b;
   const int32_t x = b.Input({1 << 20, 1 << 10});
   b.Output(b.Node("Relu", 14, {x}, {1 << 20, 1 << 10}));
-  EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
+  EXPECT_EQ(WarmUpFrame(*Build(b.Take())), nullptr);
 }
 
 // Declared shapes may be wrong in any way; the first run reports the error.
@@ -231,13 +231,13 @@ TEST(WarmUp, WhatFailsIsLeftToTheFirstRun) {
   PlanBuilder b;
   const int32_t x = b.Input({2, 3});
   b.Output(b.Node("MatMul", 13, {x, x}, {2, 3}));
-  EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
+  EXPECT_EQ(WarmUpFrame(*Build(b.Take())), nullptr);
 }
 
 TEST(WarmUp, AnInputThatIsAnOutputIsLeftToTheFirstRun) {
   PlanBuilder b;
   b.Output(b.Input({2}));
-  EXPECT_EQ(Rehearsed(*Build(b.Take())), nullptr);
+  EXPECT_EQ(WarmUpFrame(*Build(b.Take())), nullptr);
 }
 
 TEST(WarmUpScope, PrimitivesAreMadeButDoNotRun) {
@@ -256,14 +256,14 @@ TEST(WarmUpScope, PrimitivesAreMadeButDoNotRun) {
   EXPECT_THAT(to, ElementsAre(1, 4, 2, 5, 3, 6));
 }
 
-TEST(CompiledKernel, TheFirstStateHasTheRehearsedFrame) {
+TEST(CompiledKernel, FirstStateHasTheWarmedUpFrame) {
   cpu::CompiledKernel kernel(Build(Network()));
   kernel.WarmUp(*FakeHost());
   EXPECT_EQ(kernel.MakeState()->size(), 1u);
   EXPECT_EQ(kernel.MakeState()->size(), 0u);
 }
 
-TEST(CompiledKernel, AGuessThatWasWrongGoes) {
+TEST(CompiledKernel, FrameForTheWrongShapeIsReplaced) {
   const std::shared_ptr<const cpu::Plan> plan = Build(Network(-1));
   cpu::CompiledKernel kernel(plan);
   kernel.WarmUp(*FakeHost());

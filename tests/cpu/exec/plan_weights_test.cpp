@@ -9,7 +9,7 @@
 #include "epiphyte/kit/memory/heap.hpp"
 #include "plugins/cpu/exec/float_fallback.h"
 #include "tests/cpu/exec/plan_host.h"
-#include "tests/framework/lone_services.h"
+#include "tests/framework/single_thread_services.h"
 
 namespace epiphyte::test {
 namespace {
@@ -44,7 +44,7 @@ struct Built {
   explicit Built(Graph def) {
     cpu::PlanConfig config;
     config.registry = &AllKernels();
-    config.threads = {&kLoneServices, nullptr, 1};
+    config.threads = {&kSingleThreadServices, nullptr, 1};
     config.retain = [&](Constant& constant) {
       retained.push_back(constant.value);
       constant.storage = Constant::Storage::kOwned;
@@ -131,7 +131,7 @@ TEST(Weights, LargeOnesArePackedFirst) {
 }
 
 // This lets the host unmap the parts of a model's file that have been read.
-TEST(Weights, ThoseCastToFloatAreToldOfAsTheyAreMade) {
+TEST(Weights, CastsToFloatAreReportedWhenTheyAreMade) {
   constexpr int64_t kRows = 2048, kColumns = 2049;
   PlanBuilder b;
   const int32_t x = b.Input({1, kRows});
@@ -150,7 +150,8 @@ TEST(Weights, ThoseCastToFloatAreToldOfAsTheyAreMade) {
   def.constants[0].tensor.type = EP_TYPE_FLOAT16;
   def.constants[0].tensor.data = bytes.data() + 1;
   std::vector<uint64_t> made;
-  cpu::RunInFloat(def, AllKernels(), {{&kLoneServices, nullptr, 1}, [&](uint64_t count) { made.push_back(count); }});
+  cpu::RunInFloat(def, AllKernels(),
+                  {{&kSingleThreadServices, nullptr, 1}, [&](uint64_t count) { made.push_back(count); }});
   EXPECT_THAT(made, ElementsAre(uint64_t{16} << 20, kRows * 4));
   ASSERT_EQ(def.constants.size(), 2u);
   const auto* const floats = def.constants[1].tensor.as<float>();

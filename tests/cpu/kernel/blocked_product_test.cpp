@@ -29,7 +29,7 @@ struct Matrices {
   bool transpose_a = false, transpose_b = false;
 };
 
-// Element (row, column) of the product; of doubles with digits to spare.
+// Element (row, column) of the reference product. Products of doubles are summed in long double.
 template <typename T>
 T Expected(const std::vector<T>& a, const std::vector<T>& b, const Matrices& s, int64_t row, int64_t column) {
   using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, long double>;

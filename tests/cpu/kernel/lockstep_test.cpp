@@ -64,7 +64,7 @@ TEST(Lockstep, EveryPhaseSeesAllOfTheOneBefore) {
   for (const int64_t parts : {1, 2, 3, 7, 64}) ExpectInStep(2000, parts, std::min<int64_t>(parts, 4), {});
 }
 
-TEST(Lockstep, NobodyWaitsForThreadsThatNeverCome) { ExpectInStep(500, 5, 1, {}); }
+TEST(Lockstep, ThreadsDoNotWaitForAbsentThreads) { ExpectInStep(500, 5, 1, {}); }
 
 TEST(Lockstep, ThreadsMayComeLate) {
   for (int round = 0; round < 10; ++round) ExpectInStep(3000, 3, 3, std::chrono::microseconds(20 * round));

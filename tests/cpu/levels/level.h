@@ -23,9 +23,9 @@ namespace epiphyte::test::levels {
 
 struct Level {
   std::string_view name;
-  std::string_view target;  // of our loops, by Highway's name
-  bool vnni;                // of our loops
-  bool amx;                 // of our loops
+  std::string_view target;  // target of our loops, by Highway's name
+  bool vnni;                // used by our loops
+  bool amx;                 // used by our loops
   dnnl::cpu_isa isa;
 };
 

@@ -14,9 +14,9 @@
 namespace epiphyte::test::levels {
 
 struct LevelModel {
-  std::string_view name;       // of its outputs
-  std::string_view model;      // of WriteAnyModel; "mlp…": one of few products, of level_models.cpp
-  std::string_view precision;  // of the provider
+  std::string_view name;       // name of its outputs
+  std::string_view model;      // name for WriteAnyModel; "mlp…": a small one of level_models.cpp
+  std::string_view precision;  // precision of the provider
   // The largest difference of an element, measured by the largest element of the baseline's output.
   double bound;
   // Its outputs are held against this one's at the baseline; "": its own. Levels without bfloat16 refuse such a model.

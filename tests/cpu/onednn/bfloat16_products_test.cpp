@@ -132,7 +132,7 @@ TEST_F(Bfloat16Products, OfATransposedLeftSideAreTheSame) {
   for (const int64_t rows : {2, 17, 40}) ExpectRoundedProduct({{rows, 100, 70}, Sum::kNone, false, true});
 }
 
-TEST_F(Bfloat16Products, AreNearThoseOfWhoHasNoTiles) {
+TEST_F(Bfloat16Products, AgreeWithCpusWithoutTiles) {
   const Case c = {{40, 300, 150}, Sum::kInput, true};
   PlanRunner runner = Runner(Graph(c));
   const std::vector<float> y = runner.Run(InputsOf(c));

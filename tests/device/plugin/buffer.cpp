@@ -23,7 +23,7 @@ constexpr uint64_t kMark = 0x00AD'0000'0000'0001;
 constexpr uint64_t kMarkBits = 0xFFFF'0000'0000'0001;
 static_assert(sizeof(void*) == 8);
 
-constexpr uint64_t kMost = uint64_t{1} << 46;      // of one buffer
+constexpr uint64_t kMost = uint64_t{1} << 46;      // limit for one buffer
 constexpr uint64_t kPoisoned = uint64_t{1} << 20;  // bytes: enough for what tests look at
 
 std::string Cause() { return std::strerror(errno); }

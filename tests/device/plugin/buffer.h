@@ -17,7 +17,7 @@ namespace epiphyte::test::device {
 // Part of a buffer that submitted work reads or writes, until it is done.
 struct PendingUse {
   uint64_t stream = 0;
-  uint64_t sequence = 0;  // of the work, in its stream
+  uint64_t sequence = 0;  // number of the work in its stream
   uint64_t offset = 0;
   uint64_t size = 0;
   bool write = false;
@@ -48,7 +48,7 @@ class Buffer {
   // Set once, by the code that hands out the buffer.
   uint32_t device = 0;
   uint32_t memory = 0;
-  uint64_t generation = 0;  // of the device: how many losses there had been
+  uint64_t generation = 0;  // number of losses of the device until then
 
   std::vector<PendingUse> pending;  // guarded by the plugin's mutex
 

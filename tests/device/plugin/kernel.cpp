@@ -43,10 +43,10 @@ struct Kernel::Call {
   EpRun* run = nullptr;
   EpRunInfo info = {};
   std::shared_ptr<Stream> stream;  // ASYNC
-  std::vector<Dims> dims;          // of all values
-  std::vector<Place> places;       // of all values
+  std::vector<Dims> dims;          // for each value
+  std::vector<Place> places;       // for each value
   std::vector<Use> uses;
-  std::vector<uint64_t> addresses;  // of what the host placed, with shapes
+  std::vector<uint64_t> addresses;  // addresses of values that the host placed, with shapes
 };
 
 struct Kernel::InUse {

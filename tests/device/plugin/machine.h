@@ -112,7 +112,7 @@ class Machine {
   std::condition_variable changed_;  // anything
   bool is_stopping_ = false;
   Device devices_[kDeviceCount];
-  std::map<uint64_t, std::shared_ptr<Buffer>> buffers_;  // that the host has, by id
+  std::map<uint64_t, std::shared_ptr<Buffer>> buffers_;  // buffers of the host, by id
 };
 
 }  // namespace epiphyte::test::device

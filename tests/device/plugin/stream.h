@@ -55,10 +55,10 @@ using Clock = std::map<uint64_t, uint64_t>;
 
 struct Item {
   std::unique_ptr<Work> work;  // null: a point, or a wait
-  uint64_t sequence = 0;       // of the work
+  uint64_t sequence = 0;       // number of the work
   bool fails = false;
   bool loses = false;
-  uint64_t point = 0;             // that is reached here, or that `other` must have reached
+  uint64_t point = 0;             // point that is reached here, or that `other` must have reached
   std::shared_ptr<Stream> other;  // null: not a wait
 };
 
@@ -73,14 +73,14 @@ inline constexpr uint64_t kFirstPoint = 2;
 inline constexpr uint64_t kPointStep = 5;
 
 struct Device {
-  uint32_t index = 0;  // of the plugin
+  uint32_t index = 0;  // index in the plugin
   int slot = 0;        // in TestDeviceControl
   std::vector<std::shared_ptr<Stream>> streams;
   size_t turn = 0;
   std::thread thread;
   bool is_lost = false;
   uint64_t losses = 0;
-  uint64_t losses_told = 0;  // of which the host has heard
+  uint64_t losses_told = 0;  // losses that the host was told
   uint64_t used_bytes[2] = {};
 };
 
@@ -97,7 +97,7 @@ struct Stream {
   Machine& machine;
   Device& device;
   std::deque<Item> items;
-  bool is_hosts = false;  // and not of a kernel that waits for its own work
+  bool is_hosts = false;  // true for a stream of the host, false for one of a kernel that waits for its own work
   bool is_running = false;
   bool is_destroyed = false;
   uint64_t sequence = 0;

@@ -25,7 +25,7 @@ Picture Gray(Picture picture);
 
 struct PngForm {
   bool gray = false;
-  bool palette = false;  // of at most 256 colors
+  bool palette = false;  // writes a palette of at most 256 colors
   bool alpha = false;
   bool deep = false;  // 16 bits
   bool interlaced = false;
@@ -58,7 +58,7 @@ std::string Tiff(const Picture& picture, const TiffForm& form = {});
 struct Jpeg2000Form {
   bool boxed = true;  // JP2
   bool gray = false;
-  float ratio = 1;  // of compression; 1 loses nothing
+  float ratio = 1;  // compression ratio; 1 is lossless
 };
 std::string Jpeg2000(const Picture& picture, const Jpeg2000Form& form = {});
 

@@ -6,7 +6,7 @@
 
 #include "plugins/cpu/exec/frame.h"
 #include "tests/framework/guarded_memory.h"
-#include "tests/framework/lone_services.h"
+#include "tests/framework/single_thread_services.h"
 
 namespace epiphyte::fuzz {
 namespace {
@@ -103,9 +103,20 @@ const EpRunApi kRun = [] {
   return api;
 }();
 
-const EpHostInfo kHost = {sizeof kHost, EP_ABI_VERSION,       EP_ABI_VERSION, 0,       "fuzz",           "0",
-                          &kStatus,     &test::kLoneServices, nullptr,        nullptr, &test::kLoneTask, nullptr,
-                          &kRun,        test::NoExtension};
+const EpHostInfo kHost = {sizeof kHost,
+                          EP_ABI_VERSION,
+                          EP_ABI_VERSION,
+                          0,
+                          "fuzz",
+                          "0",
+                          &kStatus,
+                          &test::kSingleThreadServices,
+                          nullptr,
+                          nullptr,
+                          &test::kUncancelledTask,
+                          nullptr,
+                          &kRun,
+                          test::NoExtension};
 
 // Makes inputs and owns their memory.
 class Inputs {
@@ -228,7 +239,7 @@ class Inputs {
 
 }  // namespace
 
-kit::Threads OneThread() { return {&test::kLoneServices, nullptr, 1}; }
+kit::Threads OneThread() { return {&test::kSingleThreadServices, nullptr, 1}; }
 
 void RunGuarded(const cpu::Plan& plan, std::mt19937& random) {
   const kit::ir::Graph& def = plan.def();

@@ -196,7 +196,7 @@ class Mutator {
         Commit(std::move(changed), false, constant);
         break;
       case 1: constant.value = AnyValue(plan); break;
-      case 2: {  // of another type or shape than its value
+      case 2: {  // changes the type or shape of the constant
         const ir::Constant& other = Any(plan.constants);
         changed.tensor = other.tensor;
         changed.owner = other.owner;

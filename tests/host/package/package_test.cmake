@@ -65,7 +65,7 @@ endif()
 
 run(${WORK}/moved/bin/ep_weight_sharing_ctx_gen -h)
 
-# The example application, as somebody would who starts from it.
+# The example application, built as its readers would.
 run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE}/../../../host/examples/encrypted_store -B ${WORK}/encrypted_store
     -DCMAKE_PREFIX_PATH=${WORK}/moved -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=${CXX_COMPILER}
     -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF)
@@ -106,7 +106,7 @@ if(NOT text MATCHES "^manifest_version: 1\nname: vendor\n")
   message(FATAL_ERROR "the installed manifest isn't the vendor's:\n${text}")
 endif()
 
-# What is wrong with a manifest is said when configuring, or at the latest when the library is there.
+# Errors of a manifest are reported when configuring, or at the latest when the library is built.
 function(refused what manifest text)
   file(WRITE ${WORK}/refused/CMakeLists.txt "cmake_minimum_required(VERSION 3.25)\nproject(refused LANGUAGES C)\n"
     "find_package(EpiphytePluginApi 0.2 REQUIRED)\nadd_ep_plugin(refused SOURCES plugin.c MANIFEST vendor.yaml ${ARGN})\n")

@@ -61,7 +61,7 @@ TEST(Prepare, FoldsNormalisationIntoTheConvolution) {
   }
 }
 
-TEST(Prepare, LeavesANormalisationWhoseInputIsWanted) {
+TEST(Prepare, KeepsANormalizationIfItsInputHasAnotherReader) {
   EXPECT_THAT(OperatorsOf(Prepared(Normalised(true, true))), ElementsAre("Conv", "BatchNormalization"));
 }
 

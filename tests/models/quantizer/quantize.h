@@ -27,7 +27,7 @@ enum class Calibration : uint8_t { kMinMax, kPercentile };
 
 struct QuantizeOptions {
   Calibration calibration = Calibration::kMinMax;
-  double percentile = 99.99;  // of each activation's numbers that stay within its range
+  double percentile = 99.99;  // share of each activation's numbers that stays within its range
   ActivationForm activations;
   bool per_channel = true;
   // false: all that read a value in 8 bits share one DequantizeLinear, as some exporters write it.

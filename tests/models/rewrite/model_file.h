@@ -17,7 +17,7 @@ struct ModelFile {
   onnx::ModelProto model;
   std::filesystem::path folder;
 
-  int64_t Opset() const;  // of ai.onnx
+  int64_t Opset() const;  // opset of ai.onnx
   void SetOpset(int64_t version);
   // The elements of a FLOAT tensor. Throws std::runtime_error when they aren't there.
   std::vector<float> Floats(const onnx::TensorProto& tensor) const;

@@ -12,7 +12,7 @@ namespace epiphyte::test {
 namespace {
 
 constexpr int64_t kBlock = 32;
-constexpr int kInt4 = 22;  // of TensorProto::DataType; libonnx knows it since 1.16
+constexpr int kInt4 = 22;  // TensorProto::DataType; libonnx knows it since 1.16
 
 // Weights [rows, columns] in blocks down the rows: numbers from -8 to 7, scales [rows / kBlock, columns].
 struct FourBits {

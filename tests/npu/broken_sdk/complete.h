@@ -31,7 +31,7 @@ struct NsdkMemory {
   void* mapped = nullptr;  // what mem_destroy unmaps
   uint64_t mapped_size = 0;
   std::vector<uint8_t> allocated;
-  uint8_t* origin = nullptr;  // of a fault: what was copied at import
+  uint8_t* origin = nullptr;  // used by a fault: source of the copy at import
 };
 
 namespace epiphyte::broken {
@@ -45,8 +45,8 @@ constexpr uint32_t kMemoryAlignment = 64;
 struct ExecutionState {
   NsdkProgram* program = nullptr;
   uint64_t sizes[2] = {};                          // bytes bound, by direction
-  uint8_t* addresses[2] = {};                      // of the first input and output
-  std::vector<std::vector<uint8_t>> input_copies;  // of a fault
+  uint8_t* addresses[2] = {};                      // addresses of the first input and output
+  std::vector<std::vector<uint8_t>> input_copies;  // used by a fault
   uint64_t runs = 0;
   std::thread thread;
   std::atomic<bool> over = true;

@@ -108,7 +108,7 @@ TEST_F(HostileSdk, AFunctionThatFailsIsNamed) {
 }
 
 // Before anything has run, another provider can have it.
-TEST_F(HostileSdk, WhatCanNotBeCompiledOrLoadedRunsElsewhere) {
+TEST_F(HostileSdk, NodesThatFailToCompileOrLoadGoToAnotherProvider) {
   for (const std::string function : {"query_op", "compile", "write_blob", "blob_info", "load"})
     for (const std::string how : {".fails", ".throws", ".nonsense"})
       EXPECT_EQ(TryWith(function + how, {"npu", "cpu"}), "OK") << function << how;
@@ -117,7 +117,7 @@ TEST_F(HostileSdk, WhatCanNotBeCompiledOrLoadedRunsElsewhere) {
 }
 
 // Nothing depends on what these return, or they return nothing; some aren't even needed.
-TEST_F(HostileSdk, WhatNothingDependsOnMayFail) {
+TEST_F(HostileSdk, OptionalFunctionsMayFail) {
   for (const std::string function : {"check_blob", "mem_create", "get_counters", "run_async", "wait"})
     for (const std::string how : {".fails", ".throws", ".nonsense", ".null"})
       EXPECT_EQ(TryWith(function + how, {"npu"}, {}, true), "OK") << function << how;
@@ -141,12 +141,12 @@ TEST_F(HostileSdk, WhatNothingDependsOnMayFail) {
   }
 }
 
-TEST_F(HostileSdk, NothingWhereSomethingIsPromisedIsAnError) {
+TEST_F(HostileSdk, MissingResultOfASuccessfulCallIsAnError) {
   for (const std::string function : {"context_create", "compile", "blob_info", "load", "exec_create"})
     EXPECT_THAT(TryWith(function + ".null"), HasSubstr("called that NSDK_OK")) << function;
 }
 
-TEST_F(HostileSdk, NumbersThatCannotBeAreErrors) {
+TEST_F(HostileSdk, ImpossibleNumbersAreErrors) {
   for (const auto& [fault, message] :
        std::vector<std::pair<std::string, std::string>>{{"target.alignment", "aligned to 3, which is no power of two"},
                                                         {"target.dimension", "as the largest dimension"},
@@ -166,12 +166,12 @@ TEST_F(HostileSdk, NumbersThatCannotBeAreErrors) {
   }
 }
 
-TEST_F(HostileSdk, GarbageThatDoesNoHarmIsIgnored) {
+TEST_F(HostileSdk, HarmlessGarbageIsIgnored) {
   for (const char* fault : {"version.garbage", "devices.garbage", "devices.grow", "log.garbage", "progress.garbage"})
     EXPECT_EQ(TryWith(fault), "OK") << fault;
 }
 
-TEST_F(HostileSdk, WhatItRefusesRunsElsewhere) {
+TEST_F(HostileSdk, RefusedNodesGoToAnotherProvider) {
   for (const char* fault : {"query_op.unsupported", "compile.unsupported"}) {
     EXPECT_EQ(TryWith(fault, {"npu", "cpu"}), "OK") << fault;
     EXPECT_THAT(TryWith(fault, {"npu"}), AnyOf(HasSubstr("npu"), HasSubstr("Add"))) << fault;

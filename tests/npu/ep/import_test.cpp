@@ -113,7 +113,7 @@ TEST_F(Import, AnSdkThatCanNotIsGivenHostAddresses) {
   }
 }
 
-TEST_F(Import, WhatIsNotAlignedAsTheDeviceWantsItIsGivenByItsAddress) {
+TEST_F(Import, MisalignedMemoryIsPassedByAddress) {
   Open("target.pages");
   const uint64_t imports = Calls("mem_create");
   const ValuePtr a = Value(30), b = Value(12), y = Value(0);

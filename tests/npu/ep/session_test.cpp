@@ -260,7 +260,7 @@ TEST_P(NpuSession, WhatItDoesNotTakeRunsOnTheNextProvider) {
 }
 
 // A tensor larger than the memory on the chip is refused by the support query, or at the latest when it is compiled.
-TEST_P(NpuSession, WhatIsLargerThanTheScratchpadRunsElsewhere) {
+TEST_P(NpuSession, NodesLargerThanTheScratchpadGoToTheNextProvider) {
   if (!IsSimulator()) GTEST_SKIP() << "the minimal SDK computes in the host's memory";
   const std::map<std::string, std::string> small = {{"scratchpad_kib", "16"}, {"accumulator_kib", "4"}};
   const std::pair<std::string, const char*> cases[] = {
@@ -286,7 +286,7 @@ TEST_P(NpuSession, WhatIsLargerThanTheScratchpadRunsElsewhere) {
 }
 
 // Floats don't wrap, so that what does isn't taken for them.
-TEST_P(NpuSession, SumsThatInt32DoesNotHoldRunElsewhere) {
+TEST_P(NpuSession, SumsThatOverflowInt32GoToTheNextProvider) {
   const auto product = [](int64_t terms, const std::string& weights) {
     const std::string n = std::to_string(terms);
     const bool is_input = weights.empty();
@@ -346,7 +346,7 @@ TEST_P(NpuSession, SumsAreThoseOfEachOutput) {
 }
 
 // The same bytes mean different numbers to two readers; one of them stays elsewhere, and the model runs.
-TEST_P(NpuSession, AValueHasOneMeaning) {
+TEST_P(NpuSession, ValueHasOneScaleAndZeroPoint) {
   const std::string model =
       "g (uint8[1,4] x) => (uint8[1,4] y, uint8[1,4] z) <float s = {0.1}, float t = {0.2}> { d = DequantizeLinear(x, "
       "s) r "

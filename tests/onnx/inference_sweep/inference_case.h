@@ -16,7 +16,7 @@ namespace epiphyte::test {
 struct CaseInput {
   enum class Source {
     kLeftOut,
-    kGraphInput,  // of `type`; null: nothing is known of it
+    kGraphInput,  // graph input of type `type`; null if the type is unknown
     kConstant,
     kShapeNode,  // the output of a Shape node with an input of `type`
   };

@@ -32,7 +32,7 @@
 namespace epiphyte::test {
 namespace {
 
-constexpr time_t kSecondsPerCase = 10;  // of the processor
+constexpr time_t kSecondsPerCase = 10;  // limit in CPU seconds
 constexpr int kMostFindingsPerOperator = 20;
 // Operators with bodies have more to combine.
 constexpr size_t kRandomCasesPerBody = 20;

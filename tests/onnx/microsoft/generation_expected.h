@@ -9,7 +9,7 @@ struct ExpectedGeneration {
   const char* name;
   std::vector<double> sequences;
   std::vector<double> best;    // scores of the sequences
-  std::vector<double> scores;  // of each turn the mean of those tokens' scores that are above -50
+  std::vector<double> scores;  // mean of the token scores above -50, for each step
 };
 
 // clang-format off

@@ -73,8 +73,8 @@ TEST(MicrosoftRotaryEmbedding, RefusesWhatDoesNotFit) {
 
 struct Decoder {
   int64_t batch = 1, queries = 1, past = 4;
-  int64_t room = -1;            // of the cache; -1: as long as the past
-  std::vector<int64_t> begins;  // of each row's new keys; empty: the past's length
+  int64_t room = -1;            // length of the cache; -1: as long as the past
+  std::vector<int64_t> begins;  // position of each row's new keys; empty: the past's length
   int64_t heads = 4, groups = 2, size = 8, half = 4;
   bool packed = false, rotary = false, interleaved = false, positions = false, bias = false, sink = false;
   int64_t smooth = 0, window = -1;

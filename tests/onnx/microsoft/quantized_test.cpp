@@ -459,7 +459,7 @@ TEST(MicrosoftQuantizedOperators, RefuseWhatDoesNotFit) {
   EXPECT_THAT(Call("DequantizeLinear").In(x).Weights(many).Int("axis", 5).Failure({.opset = 11}), HasSubstr("axis 5"));
 }
 
-TEST(MicrosoftOperators, ThatNobodyKnowsAreToldWithTheNearestKnownOne) {
+TEST(MicrosoftOperators, UnknownOperatorIsReportedWithTheNearestKnownOne) {
   EXPECT_THAT(Call("SkipLayerNormalisation").In(Random({2})).Failure(),
               AllOf(HasSubstr("com.microsoft"), HasSubstr("did you mean SkipLayerNormalization?")));
 }

@@ -28,7 +28,7 @@ constexpr int kTookTooLong = 4;
 struct Library {
   ~Library() {
     is_gone = true;
-    usleep(50'000);  // other threads get to see it
+    usleep(50'000);  // time for other threads to see the flag
   }
   void Use() const {
     if (is_gone) _exit(kUsedWhenGone);
@@ -128,7 +128,7 @@ TEST_F(ProcessEndTest, WhatTheHostCallsAfterwardsIsRefusedAndReleasesNothing) {
   EXPECT_EXIT(end(), testing::ExitedWithCode(kEndedWell), "");
 }
 
-TEST_F(ProcessEndTest, UntilThenCallsAreWhatTheyWere) {
+TEST_F(ProcessEndTest, CallsWorkUntilTheProcessEnds) {
   const EpHostInfo& host = *core::HostInfo();
   int calls = 0;
   EXPECT_EQ(kit::GuardCall(host, [&] { ++calls; }), nullptr);

@@ -9,7 +9,7 @@
 #include "epiphyte/kit/abi/extension.hpp"
 #include "epiphyte/kit/abi/log.hpp"
 #include "epiphyte/kit/abi/run.hpp"
-#include "tests/framework/lone_services.h"
+#include "tests/framework/single_thread_services.h"
 
 namespace epiphyte::test {
 namespace {
@@ -20,7 +20,7 @@ std::vector<std::string> g_lines;
 uint64_t g_taken = 0;
 
 const EpServicesApi kServices = [] {
-  EpServicesApi services = kLoneServices;
+  EpServicesApi services = kSingleThreadServices;
   services.IsLogged = [](EpLogLevel level) -> uint32_t { return level >= EP_LOG_INFO ? 1 : 0; };
   services.Log = [](EpLogLevel level, const char* origin, const char* message) {
     g_lines.push_back(std::to_string(level) + " " + origin + ": " + message);

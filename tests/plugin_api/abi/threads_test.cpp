@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/framework/lone_services.h"
+#include "tests/framework/single_thread_services.h"
 
 namespace epiphyte::test {
 namespace {
@@ -19,7 +19,7 @@ thread_local bool t_passed_through_the_host = false;
 
 Threads TwoThreads() {
   static const EpServicesApi kServices = [] {
-    EpServicesApi services = kLoneServices;
+    EpServicesApi services = kSingleThreadServices;
     services.ParallelFor = [](EpThreadPool*, uint64_t count, uint64_t, EpParallelBody body, void* user) {
       try {
         for (uint64_t i = 0; i < count; ++i) body(user, i, i + 1, static_cast<uint32_t>(i % 2));
@@ -34,7 +34,7 @@ Threads TwoThreads() {
   return {&kServices, nullptr, 2};
 }
 
-TEST(KitThreads, WhatAShareThrowsComesOutBehindTheLoop) {
+TEST(KitThreads, ExceptionOfTheBodyIsRethrownAfterTheLoop) {
   int64_t shares = 0;
   try {
     TwoThreads().ParallelFor(10, 1, [&](int64_t begin, int64_t) {
@@ -50,7 +50,7 @@ TEST(KitThreads, WhatAShareThrowsComesOutBehindTheLoop) {
   EXPECT_EQ(shares, 4) << "the others are not begun any more";
 }
 
-TEST(KitThreads, NoMemoryInAShareIsNoMemory) {
+TEST(KitThreads, BadAllocInTheBodyIsRethrown) {
   const auto allocate = [](int64_t, int64_t) { throw std::bad_alloc(); };
   EXPECT_THROW(TwoThreads().ParallelFor(10, 1, allocate), std::bad_alloc);
   EXPECT_FALSE(t_passed_through_the_host);
@@ -65,7 +65,7 @@ TEST(KitThreads, ALoopTooShortToShareRunsHere) {
   EXPECT_EQ(shares, (std::vector<std::pair<int64_t, int64_t>>{{0, 10}, {0, 7}}));
 }
 
-TEST(KitThreads, AShareHearsOfItsWorker) {
+TEST(KitThreads, BodyGetsTheNumberOfItsWorker) {
   std::vector<uint32_t> workers;
   TwoThreads().ParallelFor(3, 1, [&](int64_t, int64_t, uint32_t worker) { workers.push_back(worker); });
   EXPECT_EQ(workers, (std::vector<uint32_t>{0, 1, 0}));

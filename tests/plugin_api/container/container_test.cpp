@@ -95,7 +95,7 @@ TEST(ContextContainer, SectionsLieAtMultiplesOf64AndAreNotCopied) {
 }
 
 // Another process may write to a mapped file between a check and a use.
-TEST(ContextContainer, WhatSteersIsOutOfReachOfWhoeverChangesTheBytes) {
+TEST(ContextContainer, StructuralDataIsCopiedOutOfTheMapping) {
   Blob blob(SmallContainer());
   const ContextContainer container(blob, kTestFormat);
   const uint32_t big = container.NumberOf("big");
@@ -170,7 +170,7 @@ TEST(ContextContainer, WritersNeedOnlyAWrite) {
   EXPECT_EQ(writer.bytes, BytesOf(builder));
 }
 
-TEST(ContextContainer, MistakesOfThePluginAreSaid) {
+TEST(ContextContainer, MistakesOfThePluginAreReported) {
   ContextContainerBuilder builder(kTestFormat);
   builder.Add("weights", std::string("1"));
   EXPECT_THAT(OutcomeOf([&] { builder.Add("weights", std::string("2")); }), HasSubstr("two sections 'weights'"));
@@ -183,7 +183,7 @@ TEST(ContextContainer, MistakesOfThePluginAreSaid) {
   EXPECT_THAT(OutcomeOf([&] { container.section(4); }), HasSubstr("section 4 of 4 is asked for"));
 }
 
-TEST(ContextContainer, WhatIsAnothersIsRefusedWithBothNumbers) {
+TEST(ContextContainer, OtherFormatOrVersionIsRefusedWithBothNumbers) {
   const std::string bytes = SmallContainer();
   const Blob blob(bytes);
   const auto open = [&](kit::ContainerFormat format) { return OutcomeOf([&] { ContextContainer(blob, format); }); };
@@ -254,7 +254,7 @@ TEST(ContextContainer, NumbersThatMakeNoSenseAreRefused) {
                 StartsWith("INVALID_GRAPH"));
   }
   const size_t key = kTable + 4 * sizeof(Entry);
-  const size_t name = key + 4 + 6;  // of "a": section, length, text
+  const size_t name = key + 4 + 6;  // entry of "a": section, length, text
   ASSERT_EQ(bytes.substr(key + 4, 6), "chip=1");
   ASSERT_EQ(bytes[name + 8], 'a');
   for (uint32_t size : {7u, 1000u, UINT32_MAX}) {

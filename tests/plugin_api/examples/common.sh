@@ -7,7 +7,7 @@ prefix=$2
 epiphyte=$prefix/bin/epiphyte
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# What the machine has installed, and settings of whoever runs this, must not help.
+# Neither the machine's plugins nor the settings of the user who runs this take part.
 export XDG_DATA_HOME="$work/none" XDG_CONFIG_HOME="$work/none"
 unset EPIPHYTE_PLUGIN_PATH
 export CMAKE_GENERATOR=Ninja

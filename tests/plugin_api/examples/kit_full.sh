@@ -6,8 +6,8 @@ lines=$(wc -l < vendor/kit_full.cpp)
 [ "$lines" -lt 400 ] || fail "kit_full.cpp has $lines lines; it is to stay below 400"
 build_plugin "$work/vendor"
 
-# Two units, a product of floats with its Relu as a group, and what is left over. Scales are powers of two, so that all
-# numbers are exact however they are computed.
+# The model has two QDQ units, a float MatMul with its Relu as a group, and some other nodes. Scales are powers of two,
+# so that all results are exact in any order of computation.
 weights='float s = {0.5}, float sw = {0.25}, float s2 = {1}, int8 z = {0}, int8 u = {3}, int8[4,3] w = {1, -2, 3, 4, 5, -6, 7, 8, 9, -1, -1, 2}, float[3,2] f = {1, 2, -3, 4, 5, -6}'
 nodes='q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) r = Relu(d) rq = QuantizeLinear(r, s, z) e = DequantizeLinear(rq, s, z) v = DequantizeLinear(w, sw, z) m = MatMul(e, v) mq = QuantizeLinear(m, s2, u) o = DequantizeLinear(mq, s2, u) g = MatMul(o, f) y = Relu(g)'
 model model.onnx "(float[2,4] x) => (float[2,2] y) <$weights> { $nodes }"
@@ -36,7 +36,7 @@ rm -f model_ctx.onnx model_*.bin
 ! "$epiphyte" run model_ctx.onnx --ep kit_full --ep-option "$(on 0)" > /dev/null 2> err.txt || fail "the first chip takes a context of the second"
 grep -q 'chip X2' err.txt && [ "$(wc -l < err.txt)" -eq 1 ] || { cat err.txt; fail "one line that names both chips is expected"; }
 
-# What is too large for the first chip is declined when it is compiled, and runs elsewhere.
+# A partition that is too large for the first chip is declined when it is compiled, and runs on another provider.
 ones=$(awk 'BEGIN { for (i = 1; i < 20000; ++i) printf "1,"; print "1" }')
 model big.onnx "(float[1,200] x) => (float[1,100] y) <float[200,100] f = {$ones}> { y = MatMul(x, f) }"
 "$epiphyte" compile big.onnx --ep kit_full --ep-option "$(on 1)" > /dev/null

@@ -33,7 +33,7 @@ TEST(FuseByteTables, OneOperatorTakesThePlaceOfAChain) {
             "zero_points=[3,6,4,5,7]>(x)\n");
 }
 
-TEST(FuseByteTables, AResultThatIsReadElsewhereIsStillMade) {
+TEST(FuseByteTables, ResultWithAnotherReaderIsStillComputed) {
   EXPECT_EQ(RecognisedOperators(kGelu + "out u\n", Tables()), "QLinearElementwise QLinearElementwise");
   EXPECT_THAT(Recognised(kGelu + "out u\n", Tables()),
               HasSubstr("u = epiphyte.kit::QLinearElementwise<code=[3,0,-1], parameters=[1.5,0.0], "

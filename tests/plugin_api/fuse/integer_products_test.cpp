@@ -54,7 +54,7 @@ TEST(FuseIntegerProducts, OneScaleAndNoBias) {
   EXPECT_EQ(Recognised(text, Products()), "m = epiphyte.kit::MatMulIntegerToFloat(a, b, az, bz, as, _, _)\n");
 }
 
-TEST(FuseIntegerProducts, WhatIsReadElsewhereStays) {
+TEST(FuseIntegerProducts, NodesWithAnotherReaderStay) {
   EXPECT_EQ(RecognisedOperators(kProduct + "out i\n", Products()), "MatMulInteger Cast Mul Mul Add");
   EXPECT_EQ(RecognisedOperators(kProduct + "out f\n", Products()), "MatMulInteger Cast Mul Mul Add");
   EXPECT_EQ(RecognisedOperators(kProduct + "out m\n", Products()), "MatMulIntegerToFloat Add");

@@ -138,7 +138,7 @@ TEST(FuseSkipNormalizations, TakesTheSumIn) {
             "y = epiphyte.kit::SkipNormalization<axis=2, epsilon=1e-05, rms=1>(a, r, w)\n");
 }
 
-TEST(FuseSkipNormalizations, GivesTheSumToWhoReadsItBesides) {
+TEST(FuseSkipNormalizations, GivesTheSumToOtherReaders) {
   EXPECT_EQ(Skipped("z = Neg@13(s) : float[2,5,4]\ny = LayerNormalization@17(s, w, b) : float[2,5,4]\nout y, z"),
             "y, s = epiphyte.kit::SkipNormalization<axis=-1, epsilon=1e-05, rms=0>(a, r, w, b)\nz = Neg(s)\n")
       << "also before the normalisation";

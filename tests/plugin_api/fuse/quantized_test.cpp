@@ -213,7 +213,7 @@ TEST(FuseQuantized, QuantisedNumbersMayBeOutputs) {
 }
 
 // The result of a DequantizeLinear may have further readers.
-TEST(FuseQuantized, OthersThatReadTheFloatsKeepThem) {
+TEST(FuseQuantized, FloatsStayForOtherReaders) {
   const std::string text = kConv + "n = Neg@13(dx) : float[1,2,4,4]\nout n\n";
   EXPECT_EQ(RecognisedOperators(text, Quantized()), "DequantizeLinear QLinearConv Neg");
 }
@@ -391,7 +391,7 @@ out y
             "y = epiphyte.kit::QLinearLayerNormalization<axis=1, epsilon=0.001, scales=[0.5,0.25], "
             "zero_points=[3,3]>(x, g, b)\n");
   EXPECT_THAT(Recognised(With(norm, "(dx, g, b)", "(dx, g)"), Quantized()), HasSubstr(">(x, g)"));
-  // Other readers of the floats keep them.
+  // The floats stay if they have other readers.
   EXPECT_EQ(RecognisedOperators(norm + "r = Relu@14(dx) : float[2,3,4]\nout r\n", Quantized()),
             "DequantizeLinear QLinearLayerNormalization Relu");
   const std::string all = "DequantizeLinear LayerNormalization QuantizeLinear";

@@ -29,7 +29,7 @@ int32_t NodeMaking(const Editor& editor, std::string_view name) {
   return editor.Producer(ValueOf(editor.graph(), name));
 }
 
-TEST(Editor, KnowsWhoMakesAndWhoReadsAValue) {
+TEST(Editor, KnowsProducerAndReadersOfAValue) {
   Graph graph = FromText("in x: float[2]\na = Neg(x)\nb = Add(a, a)\nc = Relu(b)\nout c, b");
   const Editor editor(graph);
   const int32_t a = ValueOf(graph, "a"), b = ValueOf(graph, "b");
@@ -46,7 +46,7 @@ TEST(Editor, KnowsWhoMakesAndWhoReadsAValue) {
   EXPECT_FALSE(editor.Is(-1, "Relu"));
 }
 
-TEST(Editor, RemovesWhatNobodyNeedsAfterAReplacement) {
+TEST(Editor, RemovesUnusedNodesAfterAReplacement) {
   Graph graph =
       FromText("in x: float[2]\nconst w: float[1] = [1]\na = Neg(x)\nb = Mul(a, w)\nc = Relu(b)\nd = Abs(c)\nout d");
   Editor editor(graph);
@@ -126,7 +126,7 @@ TEST(Editor, ReplacesUsesAndTheOutputItself) {
   EXPECT_EQ(kit::ir::ToText(graph), "graph \"\"\nin x: float[2]\nb = Add(x, x)\nout b, x\n");
 }
 
-TEST(Editor, ReplacedUsesSpareTheNodeThatMakesTheReplacement) {
+TEST(Editor, ReplaceUsesSkipsTheProducerOfTheReplacement) {
   Graph graph = FromText("in x: float[2]\na = Neg(x)\nb = Relu(a)\nout b, a");
   Editor editor(graph);
   const int32_t a = ValueOf(graph, "a");
@@ -154,7 +154,7 @@ TEST(Editor, WhatABodyReadsIsNeeded) {
   EXPECT_EQ(NodesToText(graph), "y = If<then_branch=?5>(c) reads (x)\n");
 }
 
-TEST(Editor, DropsWhatNobodyNeededToBeginWith) {
+TEST(Editor, DropsNodesThatWereUnusedFromTheStart) {
   Graph graph = FromText("in x: float[2]\nconst w: float[1] = [1]\na = Neg(x)\nb = Add(a, w)\nc = Relu(x)\nout c");
   Editor(graph).Finish();
   EXPECT_EQ(kit::ir::ToText(graph), "graph \"\"\nin x: float[2]\nc = Relu(x)\nout c\n");
@@ -194,7 +194,7 @@ TEST(Editor, ReadsConstantsAtAnyAddress) {
   EXPECT_EQ(editor.ConstantOf(value("gone")), nullptr);
 }
 
-TEST(Editor, TellsScalarsThatAreNearANumber) {
+TEST(Editor, RecognisesScalarsNearANumber) {
   Graph graph =
       FromText("const a: float[] = [1.41421354]\nconst b: float[] = [1000.005]\nconst c: float[] = [1.41423]");
   const Editor editor(graph);

@@ -260,7 +260,7 @@ Retained g_retained;
 
 TEST(RetainConstant, KeepsTheHostsBytesUntilTheLastReferenceEnds) {
   g_retained = {};
-  EpTaskApi task = kLoneTask;
+  EpTaskApi task = kUncancelledTask;
   task.RetainConstant = [](EpTask*, const EpValueDef* value, EpConstant** constant) -> EpStatus* {
     ++g_retained.taken;
     *constant = reinterpret_cast<EpConstant*>(const_cast<EpValueDef*>(value));
@@ -296,7 +296,7 @@ int g_dropped = 0;
 
 TEST(DropConstant, LeavesAConstantWithoutBytes) {
   g_dropped = 0;
-  EpTaskApi task = kLoneTask;
+  EpTaskApi task = kUncancelledTask;
   task.DropConstant = [](EpTask*, const EpValueDef*) -> EpStatus* {
     ++g_dropped;
     return nullptr;
@@ -334,8 +334,8 @@ TEST(DropConstant, TakesNoBytesThatAnotherConstantHasToo) {
   EXPECT_EQ(kit::ir::Droppable(graph), (std::vector<bool>{true, false, false, false, false}));
 }
 
-TEST(DropConstant, IsNotAskedOfAHostThatHasItNot) {
-  EpTaskApi task = kLoneTask;
+TEST(DropConstant, IsSkippedOnAHostWithoutTheFunction) {
+  EpTaskApi task = kUncancelledTask;
   task.struct_size = EP_SIZE_THROUGH(EpTaskApi, ReleaseConstant);
   task.DropConstant = [](EpTask*, const EpValueDef*) -> EpStatus* { std::abort(); };
   EpHostInfo host = InfoHost();

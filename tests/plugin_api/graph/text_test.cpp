@@ -192,7 +192,7 @@ TEST(GraphText, IsReadWithCommentsAndEmptyLines) {
   EXPECT_EQ(kit::ir::NodesToText(graph), "y = Relu(x)\n");
 }
 
-TEST(GraphText, ThatCannotBeReadIsToldOfByItsLine) {
+TEST(GraphText, ErrorNamesTheLine) {
   EXPECT_EQ(Refusal("in x: float[2]\ny = Relu(z)"),
             "line 2: 'z' is not known here; an input, a constant or an output of a node above expected");
   EXPECT_EQ(Refusal("in x: float[2]\nin x: float"), "line 2: 'x' is made twice");

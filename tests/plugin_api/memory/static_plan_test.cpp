@@ -102,7 +102,7 @@ TEST(StaticPlan, WhatIsReadLaterIsNotWrittenOver) {
   const int32_t last = AddNode(graph, "Exp", {b}, {16});
   const StaticPlan plan = PlanMemory(graph, Everything());
   EXPECT_EQ(At(plan, b).origin, Origin::kFresh);     // a is read again
-  EXPECT_EQ(At(plan, view).origin, Origin::kAlias);  // of b
+  EXPECT_EQ(At(plan, view).origin, Origin::kAlias);  // alias of b
   EXPECT_EQ(At(plan, view).offset, At(plan, b).offset);
   EXPECT_EQ(At(plan, c).origin, Origin::kFresh);  // b, which lies where view does, is read again
   EXPECT_NE(At(plan, c).offset, At(plan, b).offset);

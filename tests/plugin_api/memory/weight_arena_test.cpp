@@ -44,7 +44,7 @@ TEST(WeightArena, WhatIsNotLargeLiesSideBySide) {
   EXPECT_EQ(AddressOf(first) % (2 * kMiB), 0u) << "a large page";
 }
 
-TEST(WeightArena, GivesBackWhatNobodyHasAnyMore) {
+TEST(WeightArena, ReleasesUnreferencedBlocks) {
   kit::WeightArena arena;
   std::vector<std::shared_ptr<void>> weights;
   for (int i = 0; i < 16; ++i) {

@@ -38,7 +38,7 @@ TEST(WeightPool, OwnsNothing) {
   EXPECT_EQ(pool.Share(second, 8192), second);
 }
 
-TEST(WeightPool, SmallOnesAreNotLookedFor) {
+TEST(WeightPool, SmallConstantsAreNotShared) {
   kit::WeightPool pool;
   const auto first = pool.Share(Filled(64, 1), 64);
   EXPECT_NE(pool.Share(Filled(64, 1), 64), first);

@@ -72,7 +72,7 @@ TEST_F(KitClaims, AnExactGroupIsOneUnitThatMayNot) {
   EXPECT_TRUE(capability.notes.at(0).exact);
 }
 
-TEST_F(KitClaims, ReasonsAndTheWishToStayConnectedArrive) {
+TEST_F(KitClaims, ReasonsAndKeepConnectedReachTheHost) {
   const core::Capability capability = Claim([](const kit::GraphView& graph, kit::Claims& claims) {
     claims.KeepConnected();
     claims.Decline(graph.node(3), "no exponentials");

@@ -155,7 +155,7 @@ TEST_F(KitCompile, ACancelListenerIsCalledAtOnceAndNotAfterItsEnd) {
   EXPECT_EQ(calls, 2);
 }
 
-TEST_F(KitCompile, APartitionThatWasForgottenIsNamed) {
+TEST_F(KitCompile, PartitionWithoutKernelIsNamed) {
   scripted_.script.compile = [](kit::Compilation& all) {
     all.SetKernel(0, std::make_unique<AddKernel>(1.0f));
     all.SetKernel(2, std::make_unique<AddKernel>(1.0f));

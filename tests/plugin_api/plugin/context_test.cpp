@@ -166,7 +166,7 @@ TEST_F(KitContext, ASessionOfAGroupThatGoesOnKeepsWhatItCompiled) {
   EXPECT_EQ(saved.nodes[1].main_context, 0);
 }
 
-TEST_F(KitContext, NodesFindTheirPayloads) {
+TEST_F(KitContext, NodesGetTheirPayloads) {
   Short provider;
   scripted_.script.load = [&](kit::ContextLoading& loading) {
     EXPECT_EQ(loading.size(), 2u);
@@ -189,7 +189,7 @@ TEST_F(KitContext, NodesFindTheirPayloads) {
               AllOf(StartsWith("INVALID_GRAPH"), HasSubstr("it isn't in this payload")));
 }
 
-TEST_F(KitContext, AnythingButAWrongPayloadEndsTheSearch) {
+TEST_F(KitContext, SearchGoesOnOnlyAfterAnIncompatiblePayload) {
   int asked = 0;
   scripted_.script.load = [&](kit::ContextLoading& loading) {
     loading.FirstThatHas(1, [&](std::span<const std::byte>) -> std::unique_ptr<kit::Kernel> {
@@ -231,7 +231,7 @@ TEST_F(KitContext, ALoadedNodeSaysWhatTheWrittenOneSaid) {
   scripted_.Make()->LoadContext(nodes, {&blob, 1});
 }
 
-TEST_F(KitContext, ANodeThatWasForgottenIsNamed) {
+TEST_F(KitContext, NodeWithoutKernelIsNamed) {
   scripted_.script.load = [](kit::ContextLoading& loading) { loading.SetKernel(0, std::make_unique<AddKernel>(0.0f)); };
   Saved();
   const core::ContextBlob blob = ToBlob("x");

@@ -155,7 +155,7 @@ TEST_F(KitDeviceMemory, MemoriesAreCountedAlsoWhereThereIsLessRoom) {
   EXPECT_THAT(Text(api_->GetMemories(plugin_, 7, memories, 1, &count)), HasSubstr("there is one device"));
 }
 
-TEST_F(KitDeviceMemory, UseIsGivenToWhoHasRoomForIt) {
+TEST_F(KitDeviceMemory, UseIsFilledAsFarAsTheStructReaches) {
   EpMemoryUse use = {sizeof(EpMemoryUse) + 8, 0, 0, 0};
   EXPECT_EQ(api_->GetMemoryUse(plugin_, 0, 0, &use), nullptr);
   EXPECT_EQ(use.struct_size, sizeof(EpMemoryUse));

@@ -77,7 +77,7 @@ TEST_F(PointListenersTest, EachIsCalledOnceWhenItsPointIsReached) {
   EXPECT_THAT(HeardAtLeast(2), ElementsAre("1", "3"));
 }
 
-TEST_F(PointListenersTest, APointThatIsNoneIsNoFailureOfTheOthers) {
+TEST_F(PointListenersTest, InvalidPointDoesNotFailTheOthers) {
   Listen(100);
   Listen(200);
   points_.Reach(1);
@@ -86,13 +86,13 @@ TEST_F(PointListenersTest, APointThatIsNoneIsNoFailureOfTheOthers) {
   EXPECT_THAT(HeardAtLeast(2), ElementsAre("100: point 100 is none", "200"));
 }
 
-TEST_F(PointListenersTest, AFailureIsHeardByAll) {
+TEST_F(PointListenersTest, FailureIsReportedToAllListeners) {
   for (uint64_t point = 1; point <= 3; ++point) Listen(point);
   points_.Fail();
   EXPECT_THAT(HeardAtLeast(3), AllOf(SizeIs(3), Each(testing::HasSubstr("it has failed"))));
 }
 
-TEST_F(PointListenersTest, AllHaveBeenCalledWhenItGoes) {
+TEST_F(PointListenersTest, AllAreCalledBeforeItIsDestroyed) {
   for (uint64_t point = 1; point <= 3; ++point) Listen(point);
   points_.Reach(3);
   listeners_.reset();

@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::Pair;
 
-TEST(KitProvider, LearnsOptionsDevicesThreadsAndWhetherContextsAreWanted) {
+TEST(KitProvider, GetsOptionsDevicesThreadsAndContextFlag) {
   Scripted scripted;
   int made = 0;
   scripted.script.create = [&](const kit::ProviderConfig& config) {

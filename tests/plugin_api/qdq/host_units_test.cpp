@@ -253,7 +253,7 @@ TEST(HostUnits, OfManyThatShareOnlyThoseAreLostThatCannot) {
   EXPECT_EQ(placed, 1u + 2u * kReaders);
 }
 
-TEST(HostUnits, LeaveOutWhatOthersHave) {
+TEST(HostUnits, SkipNodesOfOtherProviders) {
   Model model("(uint8[4] q) => (uint8[4] r)", kResidual);
   for (const std::unique_ptr<core::Node>& node : model.graph().nodes()) {
     if (node != nullptr && node->Is("Sigmoid")) node->provider = 0;

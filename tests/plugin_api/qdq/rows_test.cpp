@@ -14,7 +14,7 @@ struct Row {
   const char* op;       // with version and attributes
   const char* inputs;   // as qdq::Input: x numbers, w weights, b bias, o and v constants, p parameters
   const char* outputs;  // y quantised, n not
-  int weight_axis;      // of the scales of weights, where they have several
+  int weight_axis;      // axis of the scales of weights if they have several
   const char* expected;
 };
 

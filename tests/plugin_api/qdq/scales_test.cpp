@@ -91,7 +91,7 @@ TEST(QdqScales, NodesOfTheOlderDomainAreTheSame) {
             "Sigmoid(x) -> r");
 }
 
-TEST(QdqScales, WhereTypesAreNotKnownTheZeroPointTellsThem) {
+TEST(QdqScales, TypeOfTheZeroPointIsUsedWhereNoOtherIsKnown) {
   EXPECT_EQ(
       Units("in q: ?\nx = DequantizeLinear@13(q, s, z)\ny = Sigmoid@13(x)\nr = QuantizeLinear@13(y, s, z)\nout r", "y"),
       "Sigmoid(x) -> r");
@@ -108,7 +108,7 @@ std::string Trouble(const std::string& parameters, const std::string& inputs) {
   return reason.substr(std::min(kWhose.size(), reason.size()));
 }
 
-TEST(QdqScales, ParametersThatMakeNoSenseAreToldOf) {
+TEST(QdqScales, InvalidParametersAreReported) {
   EXPECT_EQ(Trouble("in v: float[]\n", "(q, v)"), "its scale isn't a constant");
   EXPECT_EQ(Trouble("in v: uint8[]\n", "(q, s, v)"), "its zero point isn't a constant");
   EXPECT_EQ(Trouble("const v: float[] = …\n", "(q, v)"), "the bytes of its scale are gone");
@@ -128,7 +128,7 @@ TEST(QdqScales, ParametersThatMakeNoSenseAreToldOf) {
             "its zero points have the shape [], expected that of its scales, [4]");
 }
 
-TEST(QdqScales, ScalesOfUnknownRankAreToldOf) {
+TEST(QdqScales, ScalesOfUnknownRankAreReported) {
   EXPECT_EQ(
       Units("in q: uint8\nx = DequantizeLinear@13(q, s3)\ny = Sigmoid@13(x)\nr = QuantizeLinear@13(y, s)\nout r", "y"),
       "none: DequantizeLinear 'x' in front of its input 0 'x': it has 3 scales, and the rank of what it quantises "

@@ -231,7 +231,7 @@ TEST(QdqUnits, OutputsThatARuleDoesNotKnowAreNotPossible) {
     r = QuantizeLinear@13(y, s, z) : uint8[2,3]
     out r, mean)",
                   "y"),
-            "none: its output 1 'mean' is one that no QDQ unit has");
+            "none: its output 1 'mean' can't be in a QDQ unit");
 }
 
 // --- what units share
@@ -311,7 +311,7 @@ TEST(QdqUnits, WhatABodyOrTheGraphReadsIsRead) {
   EXPECT_THAT(Units(unit + "out r, x", "y"), HasSubstr("'x', which it reads, makes an output of the graph"));
 }
 
-TEST(QdqUnits, OfFanOutsThatAreHugeAreFoundInOneGo) {
+TEST(QdqUnits, HugeFanOutsTakeLinearTime) {
   std::string text = "in q: uint8[4]\nx = DequantizeLinear@13(q, s, z) : float[4]\n";
   constexpr int kReaders = 20000;
   for (int i = 0; i < kReaders; ++i) {
@@ -384,7 +384,7 @@ TEST(QdqUnits, InputsThatARuleNeedsAreThere) {
   EXPECT_EQ(Units("in q: uint8[4]\nx = DequantizeLinear@13(q, s, z)\ny = Relu@14(x, x)\nr = QuantizeLinear@13(y, s, "
                   "z)\nout r",
                   "y"),
-            "none: its input 1 'x' is one that no QDQ unit has");
+            "none: its input 1 'x' can't be in a QDQ unit");
   EXPECT_EQ(Units("in q: uint8[4]\nx = DequantizeLinear@13(q, s, z)\ny = Reshape@14(x, x)\nr = QuantizeLinear@13(y, s, "
                   "z)\nout r",
                   "y"),
@@ -393,7 +393,7 @@ TEST(QdqUnits, InputsThatARuleNeedsAreThere) {
 
 // --- why not
 
-TEST(QdqUnits, EveryNodeWithoutOneKnowsWhy) {
+TEST(QdqUnits, EveryNodeWithoutAUnitHasAReason) {
   const std::string text = R"(
     in q: uint8[4]
     in a: float[4]
@@ -411,7 +411,7 @@ TEST(QdqUnits, EveryNodeWithoutOneKnowsWhy) {
   EXPECT_EQ(ReasonOf(text, "unused"), "QuantizeLinear 'pair' behind it is in no QDQ unit with it");
 }
 
-TEST(QdqUnits, WhatOthersHaveIsInNone) {
+TEST(QdqUnits, NodesOfOtherProvidersAreInNoUnit) {
   kit::ir::Graph graph = kit::ir::FromText(Text(kTwoReaders));
   const kit::ir::Editor editor(graph);
   for (int32_t n = 0; n < editor.node_count(); ++n) {

@@ -96,7 +96,7 @@ TEST_P(StreamFailures, StagingMemoryIsUsedUntilTheLastPartOfABatchIsDone) {
 
 // --- failures
 
-TEST_P(StreamFailures, WhatFailsLeavesNothingUnderWay) {
+TEST_P(StreamFailures, FailedBatchLeavesNoPendingWork) {
   const BufferRange a = Numbers(1000);
   Stream stream(device_);
   KeepBusy(stream);
@@ -105,7 +105,7 @@ TEST_P(StreamFailures, WhatFailsLeavesNothingUnderWay) {
   EXPECT_THAT(ErrorOf([&] { stream.Signal(); }), IsError(EP_STATUS_OUT_OF_MEMORY, "staging buffer"));
 }
 
-TEST_P(StreamFailures, WhoWaitsForAStreamThatFailsHearsOfItAndNoMemoryIsWrittenAnyMore) {
+TEST_P(StreamFailures, WaitingForAFailedStreamReportsItAndWritesNoMoreMemory) {
   const BufferRange a = Numbers(1000);
   Stream stream(device_);
   const Words numbers = Counting(1000, 1);
@@ -113,7 +113,7 @@ TEST_P(StreamFailures, WhoWaitsForAStreamThatFailsHearsOfItAndNoMemoryIsWrittenA
   Finish(stream);
   KeepBusy(stream);
   Words out(1000, 7);
-  Copy(stream, Out(a, out));  // which the host does, at the point
+  Copy(stream, Out(a, out));  // the host does it at the point
   const uint64_t point = stream.Signal();
   kit::Error heard(EP_STATUS_OK, "");
   std::thread waiting([&] { heard = ErrorOf([&] { stream.Synchronize(point); }); });
@@ -130,7 +130,7 @@ TEST_P(StreamFailures, WhoWaitsForAStreamThatFailsHearsOfItAndNoMemoryIsWrittenA
   EXPECT_THAT(heard, IsError(then == numbers ? EP_STATUS_OK : EP_STATUS_OUT_OF_MEMORY, ""));
 }
 
-TEST_P(StreamFailures, AnotherStreamAndTheDevicesOwnWorkOn) {
+TEST_P(StreamFailures, OtherStreamsOfTheDeviceContinue) {
   const BufferRange a = Numbers(1000);
   const Words numbers = Counting(1000);
   const HostToDevice upload = {a, numbers.data()};
@@ -146,7 +146,7 @@ TEST_P(StreamFailures, AnotherStreamAndTheDevicesOwnWorkOn) {
   EXPECT_EQ(Read(stream, a), numbers);
 }
 
-TEST_P(StreamFailures, AStreamThatGoesAwayLetsItsWorkBeDone) {
+TEST_P(StreamFailures, DestroyedStreamFinishesItsWork) {
   device_ = OpenAs(GetParam().unified, GetParam().timeline, {.core = true});
   const BufferRange a = Numbers(1000);
   const Words numbers = Counting(1000);

@@ -154,7 +154,7 @@ TEST_P(StreamTest, AnotherStreamBeginsAfterThePointThatItWaitsFor) {
     Stream maker(device_), taker(device_);
     KeepBusy(maker);
     Copy(maker, In(numbers, a));
-    Copy(maker, Out(a, between));  // which the host does
+    Copy(maker, Out(a, between));  // the host does this copy
     const uint64_t point = maker.Signal();
     taker.WaitFor(maker, point);
     Copy(taker, In(between, b));

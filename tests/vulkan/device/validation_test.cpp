@@ -43,7 +43,7 @@ INSTANTIATE_TEST_SUITE_P(Lanes, LaneTest, testing::Values(kCore, kSynchronizatio
 TEST_F(ValidationTest, CoreReportsABindingThatIsNotAligned) {
   const OpenedInstance opened = OpenInstance({.validation = kCore.validation});
   DeviceInfo info = ChooseDevice(opened.instance->devices(), {.device = TestDevice()});
-  info.capabilities.buffer_offset_alignment = 4;  // which it isn't
+  info.capabilities.buffer_offset_alignment = 4;  // a wrong alignment
   const auto device = Device::Open(opened.instance, info, {&TestKernels()});
   BufferRange a = Numbers(*device, 100);
   a.offset = 4;

@@ -89,7 +89,7 @@ TEST_F(Memories, WhatIsNotThereIsRefused) {
   }
 }
 
-TEST_F(Memories, AfterALossThereAreNewBuffersAndStreamsAndTheOldOnesAreOfNoUse) {
+TEST_F(Memories, AfterALossNewBuffersAndStreamsWorkAndOldOnesFail) {
   const Buffers old = Allocate(), other = Allocate();
   const std::unique_ptr<kit::DeviceStream> stream = memories_->CreateStream(0);
   const uint64_t point = stream->Signal();

@@ -203,7 +203,7 @@ TEST_F(VulkanValues, PartitionsWithAnotherProvidersBetweenThemPassValuesOnTheDev
   for (const core::NodePlacement& node : session->placement().nodes) ++(node.provider == "vulkan" ? on_vulkan : on_cpu);
   EXPECT_EQ(on_cpu, 1u);
   EXPECT_GE(on_vulkan, 3u);
-  // x there, p to the host, the determinant there, y back.
+  // Four copies a run: x to the device, p to the host, the determinant to the device, y to the host.
   EXPECT_EQ(Copies(*session), 3 * 4);
 }
 
@@ -313,7 +313,7 @@ TEST_F(VulkanValues, MoreDeviceMemoryThanASessionMayHaveIsAnErrorWithTheOption) 
   EXPECT_EQ(run(500000), "OK");
 }
 
-TEST_F(VulkanValues, ARunThatIsCancelledLeavesNothingUnderWayAndTheNextOneIsRight) {
+TEST_F(VulkanValues, CancelledRunLeavesNoPendingWorkAndTheNextRunIsRight) {
   std::string graph = "g (float[512,512] x) => (float[512,512] y) { v0 = Relu(x) ";
   constexpr int kSteps = 24;
   for (int i = 0; i < kSteps; ++i) graph += "v" + std::to_string(i + 1) + " = MatMul(v" + std::to_string(i) + ", x) ";

@@ -29,7 +29,7 @@ out y
                                 HasSubstr("shared_memory is turned off by option 'disable'"))));
 }
 
-TEST_F(ExplainTest, WhoWorksOnARow) {
+TEST_F(ExplainTest, NotesNameTheThreadsOfARow) {
   const ir::Graph graph = kit::ir::FromText(R"(graph "g"
 in x: float[4,200]
 y = Softmax@13(x) : float[4,200]

@@ -42,7 +42,7 @@ out y
   EXPECT_THAT(values.reads_inputs, ElementsAre(false));
 }
 
-TEST(HostValues, AnInputIsReadOnlyIfSomebodyNeedsItsElements) {
+TEST(HostValues, InputIsReadOnlyIfItsElementsAreNeeded) {
   const ir::Graph graph = kit::ir::FromText(R"(graph "g"
 in x: float[-1]
 in shape: int64[2]
@@ -69,7 +69,7 @@ out y
   EXPECT_THAT(FindHostValues(graph, AllOperators()).reads_inputs, ElementsAre(false, true));
 }
 
-TEST(HostValues, ManyElementsAreTheDevices) {
+TEST(HostValues, LongShapeInputsAreNotReadByTheHost) {
   const ir::Graph graph = kit::ir::FromText(R"(graph "g"
 in x: float[-1]
 in shape: int64[5000]
@@ -114,7 +114,7 @@ out y
   EXPECT_THAT(claims[3].why_not, HasSubstr("the host needs its elements before"));
 }
 
-TEST(Claims, WhatSomebodyElseComputesArrivesWhereTheHostCanReadIt) {
+TEST(Claims, InputsFromOtherProvidersAreReadableByTheHost) {
   const ir::Graph graph = kit::ir::FromText(R"(graph "g"
 in x: float[-1]
 in text: string[1]

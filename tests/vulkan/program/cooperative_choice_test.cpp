@@ -110,7 +110,7 @@ TEST(CooperativeChoiceTest, WithoutThemTheReportSaysWhy) {
   expect(Without(Capability::kSharedMemory), "matmul_rows_8.f16", "shared_memory is turned off by option 'disable'");
   Capabilities small = CoopDevice();
   small.max_shared_memory = 16u << 10;
-  small.coop_matrix = {32, 16, 16};  // of which tiles of 32 have no four
+  small.coop_matrix = {32, 16, 16};  // tiles of 32 don't have four of them
   expect(small, "matmul_tiled_rows_half.f16", "the device has too little workgroup memory");
   small = CoopDevice();
   small.max_workgroup_invocations = 64;

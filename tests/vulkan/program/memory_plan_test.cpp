@@ -90,7 +90,7 @@ TEST(MemoryPlan, OutputsThatAreTensorsOfTheArenaAreMadeWhereTheyAreWanted) {
   EXPECT_EQ(PlanMemory(program).arena_bytes, kBytes) << "a alone";
 }
 
-TEST(MemoryPlan, WhatNobodyUsesTakesNothing) {
+TEST(MemoryPlan, UnusedValuesTakeNoMemory) {
   Program program;
   AddTensor(program);
   AddTensor(program, Place::kInput);

@@ -22,7 +22,7 @@ Capabilities GoodDevice();
 Capabilities PoorDevice();
 
 ProgramInput FloatInput(Dims dims);
-ProgramInput IntsInput(std::vector<int64_t> values);  // of one dimension, read by the host
+ProgramInput IntsInput(std::vector<int64_t> values);  // makes an input of one dimension that the host reads
 
 // Throws what choosing operators or recording throws.
 Program ProgramOf(std::string_view graph, const std::vector<ProgramInput>& inputs,

@@ -109,7 +109,7 @@ TEST(KhrMatrices, AModuleWithoutThemStaysAsItIs) {
   EXPECT_THAT(ToKhrMatrices(module), ElementsAreArray(module));
 }
 
-TEST(KhrMatrices, WhatCannotBeToldIsAnError) {
+TEST(KhrMatrices, NonConstantSizesAndLayoutsAreErrors) {
   EXPECT_THAT(MessageOf(Module({kConstants, Instruction(5358, {kLeft, kHalf, kScope, kM, kM})})),
               HasSubstr("the three sizes of products need a constant each"));
   EXPECT_THAT(MessageOf(WithTypes(Instruction(5359, {kLeft, 30, kPointer, kStride, 77}))),

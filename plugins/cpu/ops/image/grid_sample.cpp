@@ -70,7 +70,7 @@ class GridSampleKernel : public Kernel {
     for (size_t i = 0; i < spatial; ++i) dims.push_back(grid.dims[i + 1]);
     const int64_t count = kit::CheckedCount(dims);
     if (count != 0 && x.dims.Count(2, x.rank()) == 0)
-      FailOp("input of shape {} found, something to sample expected", ShapeText(x.dims));
+      FailOp("input of shape {} found, an input with elements expected", ShapeText(x.dims));
 
     auto* positions = static_cast<double*>(context.Scratch(static_cast<uint64_t>(grid.Count() + 1) * sizeof(double)));
     DispatchFloats(grid.type, "GridSample's grid", [&]<typename T>() {

@@ -20,7 +20,7 @@
 
 namespace epiphyte::cpu {
 
-// Elements of an operation as cheap as an addition that are worth waking a thread for.
+// Number of elements that justify waking a thread, for an operation as cheap as an addition.
 inline constexpr int64_t kGrain = 16384;
 
 // ParallelFor without overhead for small loops. `cost`: cost of one index, in additions.

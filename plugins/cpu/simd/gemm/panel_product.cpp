@@ -42,7 +42,8 @@ constexpr int MostRows(int panel_vectors) {
   return panel_vectors % 4 == 0 ? 6 : panel_vectors % 3 == 0 ? 8 : 12;
 }
 
-// The left side of a block for some rows of A: steps [first, first + depth) of each of some taps.
+// Rows of A for a block: elements [first, first + depth) of each row, for `taps` rows of the input per row of the
+// result.
 struct Left {
   const float* a;
   int64_t a_stride;
@@ -69,9 +70,9 @@ struct Left {
 struct To {
   float* y;
   int64_t y_stride;
-  const float* sum;  // nullptr: none
+  const float* sum;  // added to the product; nullptr if there is none
   int64_t sum_stride;
-  const float* bias;  // nullptr: none
+  const float* bias;  // added to each row; nullptr if there is none
   bool bounded;       // clamps the result to [low, high]
   float low, high;
 };

@@ -186,7 +186,8 @@ HWY_AFTER_NAMESPACE();
 namespace epiphyte::cpu::simd {
 
 void MultiplyLongsOneByOne(const TileOperands<uint64_t>& operands) {
-  const TileOperands<uint64_t> o = operands;  // a copy, which y can't overlap
+  const TileOperands<uint64_t> o =
+      operands;  // a local copy, so that the compiler knows that stores to y do not change it
   constexpr int64_t kRows = 4, kColumns = 16;
   for (int64_t row = 0; o.replaces && row < o.m; ++row) std::fill_n(o.y + row * o.y_stride, o.n, uint64_t{0});
   for (int64_t column = 0; column < o.n; column += kColumns) {

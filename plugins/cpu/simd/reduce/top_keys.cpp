@@ -62,7 +62,7 @@ HWY_INLINE void GroupLargestOf(const T* x, int64_t n, bool largest, TopKey<T>* b
     }
     for (int64_t v = 0; v < kVectors; ++v) hn::StoreU(best[v], d, bounds + g + v * kLanes);
     for (int64_t at = g; i < n; ++i, ++at)
-      bounds[at] = std::max(bounds[at], TopKeyOf(x[i], largest));  // less than a step
+      bounds[at] = std::max(bounds[at], TopKeyOf(x[i], largest));  // the rest has fewer elements than kStep
   }
 }
 void GroupLargestFloat(const float* x, int64_t n, bool largest, int32_t* bounds, int64_t groups) {

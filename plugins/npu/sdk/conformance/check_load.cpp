@@ -42,8 +42,8 @@ struct Loaded {
   Context context;
   std::vector<TestGraph> graphs;
   std::vector<std::vector<Bytes>> inputs, expected;
-  std::vector<Bytes> blobs;  // of each graph
-  Bytes blob;                // of all
+  std::vector<Bytes> blobs;  // blob of each graph
+  Bytes blob;                // blob of all graphs
 };
 
 Program LoadInto(Sdk& sdk, const Loaded& loaded, uint32_t graph, NsdkGroup* scratch, NsdkGroup* weights) {

@@ -52,8 +52,8 @@ using KeyValue = std::pair<std::string, std::string>;
 
 struct Target {
   std::string library;
-  std::vector<KeyValue> options;  // of each context
-  std::vector<KeyValue> other;    // of a context with another architecture; none: that isn't checked
+  std::vector<KeyValue> options;  // options of each context
+  std::vector<KeyValue> other;    // options of a context with another architecture; if empty, that isn't checked
 };
 
 template <typename T>

@@ -25,7 +25,7 @@ struct Result {
 
 struct SuiteOptions {
   bool fork = true;                 // false: in this process, for debuggers
-  std::chrono::seconds limit{120};  // of each rule
+  std::chrono::seconds limit{120};  // time limit for each rule
   std::set<int> rules;              // none: all
 };
 

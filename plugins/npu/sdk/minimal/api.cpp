@@ -1,5 +1,5 @@
 // nsdk.h's table. Each entry turns an exception into a status and a reason.
-#define NSDK_IMPLEMENTATION  // of nsdk_get_api
+#define NSDK_IMPLEMENTATION  // declares nsdk_get_api for export
 #include <atomic>
 #include <charconv>
 #include <memory>

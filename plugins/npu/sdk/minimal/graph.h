@@ -45,7 +45,7 @@ struct Tensor {
   std::vector<int32_t> zero_points;
   uint32_t axis = 0;
   bool constant = false;
-  const uint8_t* data = nullptr;  // of a constant; null while only asked about
+  const uint8_t* data = nullptr;  // data of a constant; null in a query
 
   int64_t Elements() const;
   uint64_t Bytes() const;

@@ -77,7 +77,7 @@ void Inside(const Window& w, int axis, int64_t at, int64_t& first, int64_t& last
 struct Sums {
   int64_t batch, channels, filters, depth;  // depth: channels that a filter sums over
   int64_t w_filter, w_channel, w_point;     // steps in the weights
-  uint32_t w_axis;                          // of the weights, along the filters
+  uint32_t w_axis;                          // axis of the weights along the filters
   Window window;
 };
 

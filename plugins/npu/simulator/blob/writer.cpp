@@ -102,7 +102,7 @@ std::vector<std::byte> WriteBlob(const Config& config, std::span<const CompiledG
   struct Part {
     Section kind;
     uint32_t graph;
-    Bytes bytes;  // all but the weights, which are copied once
+    Bytes bytes;  // bytes of the section; empty for weights, which are copied straight into the blob
     uint64_t size = bytes.size();
     uint64_t at = 0;
   };

@@ -9,7 +9,7 @@ namespace epiphyte::npusim {
 
 // Sources of each row (or column) of a resized image in x.
 struct ResizeAxis {
-  std::vector<uint32_t> first, second, fraction;  // as in ResizeSource
+  std::vector<uint32_t> first, second, fraction;  // fields of ResizeSource
 };
 
 class ImageLayer : public Layer {

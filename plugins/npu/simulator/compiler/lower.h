@@ -50,7 +50,7 @@ class Lowering {
 
  private:
   void LowerOp(const Op& op);
-  void LowerConv(const Op& op);  // ConvTranspose too
+  void LowerConv(const Op& op);  // lowers Conv and ConvTranspose
   void LowerMatMul(const Op& op);
   void LowerPool(const Op& op);
   void LowerResize(const Op& op);

@@ -15,7 +15,7 @@ struct MapPiece {
     std::vector<int64_t> strides;  // by extent; 0 broadcasts; an input's may be negative
   };
   std::vector<int64_t> extents;
-  std::vector<Operand> inputs;   // number depends on the kind
+  std::vector<Operand> inputs;   // their number depends on the kind of command
   std::vector<Operand> targets;  // all receive the same result
   ElementwiseCommand command;    // kElementwise: kind, types, numbers
   uint64_t table = 0;            // kLookup: offset in the weights

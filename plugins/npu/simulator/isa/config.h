@@ -23,7 +23,7 @@ struct Config {
   uint32_t axi_bytes = 16;    // bytes of a beat; a run of contiguous bytes is rounded up to whole beats
 
   // Two global parameters that are fitted to published figures (tests/npu/bench), the same for every device.
-  uint32_t dma_efficiency_permille = 900;  // of the port's peak bandwidth
+  uint32_t dma_efficiency_permille = 900;  // share of the port's peak bandwidth, in thousandths
   uint32_t fold_overhead_millicycles = 47'000;
 
   uint32_t Macs() const { return rows * columns; }

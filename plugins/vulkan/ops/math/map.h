@@ -18,7 +18,7 @@ namespace epiphyte::vulkan {
 
 struct MapOperand {
   int32_t tensor = -1;
-  Dims dims;  // which broadcast to the result's; may be other ones than the tensor's, with as many elements
+  Dims dims;  // dimensions that broadcast to the result's; they may differ from the tensor's but have as many elements
 };
 
 // Operands of a shader that includes map.glsl, at most.

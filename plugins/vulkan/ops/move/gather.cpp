@@ -15,7 +15,7 @@ constexpr int64_t kEach = 4;
 // Parameters of gather.comp; described there.
 struct GatherRun {
   int64_t outer;
-  int64_t tuples;   // of each of outer
+  int64_t tuples;   // index tuples for each outer index
   int64_t size;     // what tuples choose from, in runs
   int64_t run;      // elements
   bool batched;     // each of outer has tuples of its own

@@ -13,7 +13,7 @@ constexpr int64_t kEach = 4;
 
 struct Axis {
   int64_t dim;
-  int64_t stride;  // of the source
+  int64_t stride;  // stride in the source
   const std::vector<int64_t>* map;
 };
 

@@ -48,7 +48,7 @@ void RecordGridSample(Recording& r) {
   for (size_t i = 0; i < axes; ++i) dims.push_back(grid[i + 1]);
   const int64_t count = kit::CheckedCount(dims);
   if (count != 0 && x.Count(2, x.size()) == 0)
-    kit::FailArgument("input of shape ", kit::ShapeText(x), " found, something to sample expected");
+    kit::FailArgument("input of shape ", kit::ShapeText(x), " found, an input with elements expected");
   const int32_t y = r.Output(0, r.InputType(0), dims);
   if (count == 0) return;
   std::vector<uint32_t> parameters = {Word(count), Word(dims.Count(2, dims.size())), Word(x[1]),

@@ -29,9 +29,9 @@ std::string CheckScatter(const NodeCheck& check) {
 // Parameters of scatter.comp; described there.
 struct ScatterWalk {
   int64_t count;        // updates of each line
-  int64_t index_step;   // from one update to the next, in indices
-  int64_t update_step;  // and in updates
-  int64_t places;       // of a line, that tuples choose from
+  int64_t index_step;   // step from one update to the next in indices
+  int64_t update_step;  // step from one update to the next in updates
+  int64_t places;       // number of places of a line that tuples choose from
   int64_t place_step;   // elements from one place to the next
   Dims tuple_dims;      // what the numbers of a tuple are indices of
   Dims lines;           // the lines' axes, and what a step along each of them is

@@ -85,7 +85,7 @@ void RecordConv(Recording& r) {
   const int32_t w = depthwise ? r.InputTensor(1) : filters.Tensor(r, 1);
 
   // ConvGeometry of shaders/conv.glsl.
-  constexpr int64_t kPositions = 8;  // of an invocation
+  constexpr int64_t kPositions = 8;  // output positions that an invocation computes
   const int64_t blocks = (shape.positions() + kPositions - 1) / kPositions;
   const int64_t plane = size[0] * size[1] * size[2];
   const std::array<int64_t, 3> row = {size[1] * size[2], size[2], 1};

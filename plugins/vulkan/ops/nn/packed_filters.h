@@ -15,8 +15,8 @@ struct PackedFilters {
   static constexpr int64_t kBlock = 8;
 
   int64_t groups = 1;
-  int64_t filters = 0;   // of a group
-  int64_t channels = 0;  // that a filter reads
+  int64_t filters = 0;   // filters of a group
+  int64_t channels = 0;  // input channels that a filter reads
   int64_t taps = 0;
   // Strides in the model's tensor, in elements. The taps of a channel are contiguous there.
   int64_t group_stride = 0;

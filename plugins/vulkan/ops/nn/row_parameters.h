@@ -28,7 +28,7 @@ struct RowNorm {
   float epsilon = 0;
   ParameterPlace parameters;
 
-  std::vector<uint32_t> Words() const;  // of shaders/normalization.glsl
+  std::vector<uint32_t> Words() const;  // parameter words for shaders/normalization.glsl
 };
 
 }  // namespace epiphyte::vulkan

@@ -30,7 +30,7 @@ struct Mask {
 struct Attention {
   int64_t batch = 0, heads = 0;
   int64_t queries = 0, keys = 0;
-  int64_t size = 0, width = 0;  // of keys' and of values' vectors
+  int64_t size = 0, width = 0;  // length of a key vector and of a value vector
   int64_t key_heads = 0, value_heads = 0;
   View q, k, v, y;
   float scale = 1;

@@ -56,7 +56,7 @@ Reading ReadingOf(const Product& product) {
 
 struct Choice {
   std::string kernel;
-  int64_t rows = 1, columns = 4;        // of the block of an invocation
+  int64_t rows = 1, columns = 4;        // size of the block that an invocation computes
   std::optional<WorkgroupTiles> tiles;  // instead: in tiles that a workgroup shares
   std::optional<CoopTiles> coop;        // or by cooperative matrices
   std::optional<RowWork> split;         // who divide the sums of `rows` rows and four times `across` columns

@@ -11,7 +11,7 @@
 namespace epiphyte::vulkan {
 namespace {
 
-// As in shaders/matmul_integer.comp.
+// Flags of shaders/matmul_integer.comp.
 constexpr uint32_t kFlagASigned = 1, kFlagBSigned = 2, kFlagYSigned = 4, kFlagAZero = 8, kFlagBZero = 16,
                    kFlagTable = 32;
 

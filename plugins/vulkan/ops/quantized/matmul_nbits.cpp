@@ -49,7 +49,7 @@ void RecordMatMulNBits(Recording& r) {
   const EpElementType type = r.InputType(0);
   const int32_t y = r.Output(0, type, dims);
   if (m == 0) return;
-  const int64_t rows = m == 1 ? 1 : 4;  // of an invocation
+  const int64_t rows = m == 1 ? 1 : 4;  // rows of the result that an invocation computes
   const int64_t row_blocks = (m + rows - 1) / rows;
   // Four columns are shared, word by word.
   const RowWork work(r.capabilities(), {.count = row_blocks * ((n + 3) / 4),

@@ -14,8 +14,8 @@ namespace {
 constexpr char kWeights[] = "quads";
 // With it, some filter's zero point isn't 0.
 constexpr char kTable[] = "table", kTableWithZeros[] = "table_with_zeros";
-constexpr int64_t kFilters = PackedFilters::kBlock;  // of an invocation
-constexpr int64_t kPositions = 8;                    // and so many positions
+constexpr int64_t kFilters = PackedFilters::kBlock;  // filters that an invocation computes
+constexpr int64_t kPositions = 8;                    // output positions that an invocation computes
 // Input indices of QLinearConv and QLinearMatMul.
 constexpr size_t kXScale = 1, kWScale = 4, kYScale = 6, kYZero = 7, kBias = 8;
 
@@ -31,7 +31,7 @@ Dims WeightDims(const PackedFilters& shape) {
 
 // --- packing
 
-// A parameter with one number for all or one for each of `count`; constant, or left out, which is 0.
+// A constant parameter with one number, or with `count` numbers. An input that is left out counts as 0.
 class Parameter {
  public:
   Parameter(const Packing& packing, size_t input, int64_t count)
@@ -184,8 +184,8 @@ namespace {
 // The input as the kernels read it.
 struct Quads {
   int32_t tensor = -1;
-  uint32_t flip = 0;                        // what the kernel still has to do to each word
-  uint32_t zero_flip = 0;                   // and to the byte of the zero point
+  uint32_t flip = 0;                        // XOR mask that the kernel applies to each word
+  uint32_t zero_flip = 0;                   // XOR mask for the byte of the zero point
   int64_t plane = 1, group = 1, image = 1;  // strides, in words
 };
 

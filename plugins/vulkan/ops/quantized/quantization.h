@@ -31,8 +31,8 @@ struct ResultBounds {
 
 // Quantisation of operands and result, from the attributes of the kit's operators on bytes (kit/fuse/operators.hpp).
 struct QuantizedEnds {
-  std::vector<MapQuantization> quantizations;  // of the operands, then of y
-  ResultBounds bounds;                         // of y
+  std::vector<MapQuantization> quantizations;  // quantizations of the operands, then of y
+  ResultBounds bounds;                         // bounds of y
 
   QuantizedEnds(const ir::Node& node, EpElementType type);
 };

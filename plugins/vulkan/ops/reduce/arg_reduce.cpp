@@ -19,7 +19,7 @@ template <bool kLargest>
 void RecordArg(Recording& r) {
   const ir::Node& node = r.node();
   const Dims x = r.InputDims(0);
-  if (x.empty()) {  // numpy takes a scalar for a vector of one element
+  if (x.empty()) {  // numpy treats a scalar as a vector of one element
     return r.OutputOnHost(0, {.type = EP_TYPE_INT64, .dims = {}, .ints = {0}, .floats = {}});
   }
   const size_t axis = kit::NormalizeAxis(node.Int("axis", 0), x.size());

@@ -59,7 +59,7 @@ TEST(ImageDecoder, PnmInTextAndBinary) {
   EXPECT_THAT(bits.Output<uint8_t>(0), ElementsAre(255, 0, 0, 255));
 }
 
-TEST(ImageDecoder, RefusesFilesThatPromiseMoreThanTheyHold) {
+TEST(ImageDecoder, RefusesFilesShorterThanTheirHeaderSays) {
   OpRunner huge = Decoder(Bmp(1'000'000, 1'000'000, 24, "", "abc"));
   EXPECT_THAT(Failure(huge), HasSubstr("more bytes expected"));
   OpRunner header = Decoder("BM");

@@ -12,7 +12,7 @@ struct Case {
   const char* name;
   Reduction reduction;
   double initial;
-  std::function<double(double, double)> value;  // of x and the shift
+  std::function<double(double, double)> value;  // function of x and the shift
   std::function<double(double, double)> combine;
   double units = 0.5;  // error of a value, in units of its last place
 };

@@ -8,7 +8,7 @@
 //
 // and so on for each function (those that return nothing do their work and throw); further ones are below, each with
 // its name where it acts.
-#define NSDK_IMPLEMENTATION  // of nsdk_get_api
+#define NSDK_IMPLEMENTATION  // declares nsdk_get_api for export
 #include "tests/npu/ep/hostile_sdk/hostile_sdk.h"
 
 #include <dlfcn.h>

@@ -31,7 +31,7 @@ double SignalToNoise(const Value& expected, const Value& found);
 struct Placed {
   std::map<std::string, int> nodes;
   std::map<std::string, int> partitions;
-  double Share() const;  // of the NPU
+  double Share() const;  // share of the nodes that the NPU has
 };
 Placed PlacedOf(const Session& session);
 
@@ -55,7 +55,7 @@ class NpuModels : public ::testing::Test {
   // is within a quantum, and the fifty to two hundred operators behind it carry the error on. A session from a context
   // gives the same bits.
   struct Bounds {
-    double share;            // of the nodes that compute, at least
+    double share;            // least share of the computing nodes
     size_t partitions;       // at most
     double signal_to_noise;  // dB, at least
   };

@@ -232,7 +232,7 @@ TEST(Blob, OfAnotherVersionOrByteOrderIsIncompatible) {
 }
 
 // Sections with matching digests are checked all the same.
-TEST(Blob, SizesThatLieAreFound) {
+TEST(Blob, WrongSizesAreFound) {
   const Bytes bytes = SmallBlob();
   // The graph's section begins with its name's size.
   ExpectCorrupt(WithSection(bytes, 2, [](std::byte* b, size_t) { b[0] = b[1] = b[2] = b[3] = std::byte{0xff}; }),

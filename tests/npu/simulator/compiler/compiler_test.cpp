@@ -101,7 +101,7 @@ TEST(Compiler, WhatStaysOnTheChipIsNotMoved) {
   EXPECT_LT(scratch_together, scratch_apart);
 }
 
-TEST(Compiler, TheSeventeenthChannelCostsABrick) {
+TEST(Compiler, SeventeenthChannelTakesAnotherBlockOfSixteen) {
   std::array<uint64_t, 2> cycles{};
   for (const int64_t channels : {16, 17}) {
     GraphBuilder b("conv");
@@ -130,7 +130,7 @@ TEST(Compiler, GraphsOfOtherShapesShareTheirWeights) {
   EXPECT_EQ(ReadBlob(one).weights.size(), ReadBlob(both).weights.size());
 }
 
-TEST(Compiler, TellsHowFarItIsAndStopsWhenToldTo) {
+TEST(Compiler, ReportsProgressAndCanBeCancelled) {
   GraphBuilder b("resnet");
   BuildResNet50(b, 64);
   double last = 0;

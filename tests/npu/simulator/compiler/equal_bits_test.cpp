@@ -186,7 +186,7 @@ std::vector<std::vector<std::byte>> RunIt(const CompiledGraph& compiled, const C
   return results;
 }
 
-TEST(EqualBits, HoweverItIsCompiled) {
+TEST(EqualBits, WithAnyEffortFusionAndDevice) {
   Config small;
   small.rows = 8;
   small.columns = 4;

@@ -105,7 +105,7 @@ class RandomConv {
   std::mt19937 random_;
 };
 
-TEST(Convolution, IsTheSumOfItsFormulaWithAnyInstructions) {
+TEST(Convolution, MatchesItsFormulaWithAnyInstructionSet) {
   for (const Instructions most : {Instructions::kPortable, Instructions::kAvx2, Instructions::kAny}) {
     Convolution convolution(most);
     for (uint32_t seed = 0; seed < 400; ++seed) {

@@ -55,7 +55,7 @@ TEST(Timing, AFoldIsSixteenBySixteenChannels) {
   EXPECT_EQ(cycles(17, 17) - 46, 4 * (cycles(16, 16) - 46));
 }
 
-TEST(Timing, RunsOfBytesAreRoundedUpToBeats) {
+TEST(Timing, TransfersAreRoundedUpToWholeBeats) {
   const Config config = Plain();
   LoadCommand load = Load(0, 17);
   EXPECT_EQ(CostOf(load, config).beats, 2u);

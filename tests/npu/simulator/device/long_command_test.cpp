@@ -21,7 +21,7 @@ void ExpectHearsTheEnd(const QuantizedOp& work) {
   EXPECT_EQ(asked, 3);
 }
 
-TEST(LongCommand, APoolHearsTheEnd) {
+TEST(LongCommand, PoolStopsWhenCancelled) {
   PoolCommand pool;
   pool.height = pool.width = 1024;
   pool.window.height = pool.window.width = 128;
@@ -29,7 +29,7 @@ TEST(LongCommand, APoolHearsTheEnd) {
   ExpectHearsTheEnd(pool);
 }
 
-TEST(LongCommand, AConvolutionHearsTheEnd) {
+TEST(LongCommand, ConvolutionStopsWhenCancelled) {
   ConvCommand conv;
   conv.height = conv.width = 64;
   conv.in_channels = 64;
@@ -40,7 +40,7 @@ TEST(LongCommand, AConvolutionHearsTheEnd) {
   ExpectHearsTheEnd(conv);
 }
 
-TEST(LongCommand, ADepthwiseConvolutionHearsTheEnd) {
+TEST(LongCommand, DepthwiseConvolutionStopsWhenCancelled) {
   ConvCommand conv;
   conv.height = conv.width = 128;
   conv.in_channels = conv.out_channels = 16;
@@ -51,27 +51,27 @@ TEST(LongCommand, ADepthwiseConvolutionHearsTheEnd) {
   ExpectHearsTheEnd(conv);
 }
 
-TEST(LongCommand, ElementwiseWorkHearsTheEnd) {
+TEST(LongCommand, ElementwiseStopsWhenCancelled) {
   ElementwiseCommand add;
   add.count = {16, 1000, 1000, 1, 1};
   ExpectHearsTheEnd(add);
 }
 
-TEST(LongCommand, ASoftmaxHearsTheEnd) {
+TEST(LongCommand, SoftmaxStopsWhenCancelled) {
   SoftmaxCommand softmax;
   softmax.rows = 4000;
   softmax.columns = 1000;
   ExpectHearsTheEnd(softmax);
 }
 
-TEST(LongCommand, ALayerNormHearsTheEnd) {
+TEST(LongCommand, LayerNormStopsWhenCancelled) {
   LayerNormCommand norm;
   norm.rows = 4000;
   norm.columns = 1000;
   ExpectHearsTheEnd(norm);
 }
 
-TEST(LongCommand, AResizeHearsTheEnd) {
+TEST(LongCommand, ResizeStopsWhenCancelled) {
   ResizeCommand resize;
   resize.out_height = resize.out_width = 1900;
   ExpectHearsTheEnd(resize);

@@ -60,7 +60,7 @@ TEST(Race, OrderGoesThroughOtherQueues) {
   EXPECT_EQ(FindRace(program), std::nullopt);
 }
 
-TEST(Race, TheGapsOfStridedAccessesAreNobodys) {
+TEST(Race, GapsOfStridedAccessesAreNotAccessed) {
   LoadCommand even = Load(0, 4);
   even.count[4] = 10;
   even.external_stride[4] = 4;

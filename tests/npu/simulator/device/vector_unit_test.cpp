@@ -265,7 +265,7 @@ TEST_F(VectorUnit, LayerNormIsWithinAStepAndFlatRowsAreTheBias) {
   c.y_row_stride = kColumns;
   c.scale_offset = 40'000;
   c.bias_offset = 50'000;
-  c.epsilon = 2000;  // of about 5,400
+  c.epsilon = 2000;  // small beside the variance of about 5,400
   c.y_zero_point = 4;
   RunLayerNorm(c, pad.data());
   double mean = 0;

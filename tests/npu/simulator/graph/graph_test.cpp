@@ -190,7 +190,7 @@ TEST_F(SmallGraph, InputsAndOutputsHaveNamesOfTheirOwn) {
   ExpectInvalid("1 to 1,023");
 }
 
-TEST_F(SmallGraph, CountsThatLieAreFoundBeforeAnythingIsRead) {
+TEST_F(SmallGraph, WrongCountsAreFoundBeforeAnyRead) {
   graph.tensor_count = UINT32_MAX;
   ExpectInvalid("2^22");
   graph.tensor_count = 4;

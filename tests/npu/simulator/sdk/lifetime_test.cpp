@@ -42,7 +42,7 @@ struct Net {
     expected = Bound(session.Load(blob).get(), 0, blob, {RandomInput(1)}).Run();
   }
   Bytes blob;
-  std::vector<Bytes> expected;  // of RandomInput(1)
+  std::vector<Bytes> expected;  // outputs for RandomInput(1)
 };
 
 size_t HeapBytes() { return mallinfo2().uordblks + mallinfo2().hblkhd; }
@@ -111,7 +111,7 @@ TEST(Lifetime, AThousandLoadedProgramsWithTheirGroupsLeaveNothing) {
   Api().group_destroy(weights);
 }
 
-TEST(Lifetime, AWeightsGroupForgetsWhatWasUnloaded) {
+TEST(Lifetime, WeightsGroupReleasesWeightsOfUnloadedPrograms) {
   SharedWeights group;
   std::vector<std::byte> weights(4096);
   const SharedWeights::Bytes kept = group.Find(weights);

@@ -17,7 +17,7 @@
 #include "nsdk.h"
 #include "tests/npu/simulator/reference.h"
 
-extern "C" NsdkStatus nsdk_get_api(uint32_t version, NsdkApi* table);  // of the simulator's objects
+extern "C" NsdkStatus nsdk_get_api(uint32_t version, NsdkApi* table);  // defined in the simulator's objects
 
 namespace epiphyte::npusim {
 

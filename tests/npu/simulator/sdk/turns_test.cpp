@@ -45,7 +45,7 @@ TEST(Turns, ComeByPriorityAndThenByArrival) {
   EXPECT_THAT(order, ElementsAre(5, 3, 6, 0, 4, 1, 2));
 }
 
-TEST(Turns, WhoNoLongerWantsOrThrowsLeavesTheOthersTheirs) {
+TEST(Turns, CancelledOrThrowingCallerDoesNotBlockTheOthers) {
   Turns turns;
   std::optional<Turns::Turn> held(std::in_place, turns, 0, std::function<bool()>());
   const Turns::Turn refused(turns, 9, [] { return false; });

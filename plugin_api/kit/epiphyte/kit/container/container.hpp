@@ -102,7 +102,7 @@ enum class ContainerDigests {
 // A view of a container's bytes. The bytes must outlive the view and the sections that it returns. [any thread]
 class ContextContainer {
  public:
-  // Throws INVALID_GRAPH with one line that says what is wrong and to compile again.
+  // Throws INVALID_GRAPH with one line that names the error and advises to compile again.
   ContextContainer(std::span<const std::byte> blob, const ContainerFormat& format,
                    ContainerDigests digests = ContainerDigests::kSmallSections);
 

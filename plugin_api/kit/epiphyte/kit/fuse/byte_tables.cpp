@@ -68,7 +68,7 @@ class Fuser {
     if (step.instruction.a != 0 || step.instruction.b != (operands == 2 ? 2 : -1)) return;
     step.y = end(operands);
     Chain chain;
-    std::vector<int32_t> numbers;  // operands that are constants
+    std::vector<int32_t> numbers;  // constant operands, each a single number
     for (size_t i = 0; i < operands; ++i) {
       const int32_t value = node.inputs[i];
       if (const std::optional<float> number = operands == 2 ? NumberOf(value, end(i)) : std::nullopt) {

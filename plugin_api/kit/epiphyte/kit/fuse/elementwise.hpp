@@ -16,7 +16,7 @@
 
 namespace epiphyte::kit::fuse {
 
-// A node as an instruction; the operands are still values.
+// An elementwise instruction that stands for one node. Its operands are values of the graph.
 struct ElementwiseStep {
   ElementwiseOp op;
   std::vector<int32_t> operands;

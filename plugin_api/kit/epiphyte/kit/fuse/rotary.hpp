@@ -22,7 +22,7 @@
 namespace epiphyte::kit::fuse {
 
 struct RotaryOptions {
-  std::function<bool(EpElementType type)> takes_type;  // empty: float alone
+  std::function<bool(EpElementType type)> takes_type;  // types to accept; if empty, float only
   // Allows the operator's `positions` input. Negative positions count from the end of the tables, as indices of Gather
   // do.
   bool takes_positions = false;

@@ -32,7 +32,7 @@ namespace epiphyte::kit {
 struct Partition {
   std::string_view name;
   GraphView graph;
-  Task task;           // of this partition alone: its progress counts for its share of the whole
+  Task task;           // task of this partition; its progress counts as the partition's share of the whole
   uint32_t index = 0;  // index among all partitions of the provider; the same as in ContextSink::partitions()
 };
 

@@ -227,8 +227,9 @@ constexpr void CheckProviderClass() {
             kDeclaresSaveContexts<Class, Provider>,
         "contexts without a version: declare static constexpr const char* kSdkVersion = \"…\";");
   } else if constexpr (!requires { Class::kMakesContexts; }) {
-    static_assert(!kDeclaresSaveContext<Class, Provider> && !kDeclaresSaveContexts<Class, Provider>,
-                  "contexts are saved, but nobody asks for them: declare static constexpr bool kMakesContexts = true;");
+    static_assert(
+        !kDeclaresSaveContext<Class, Provider> && !kDeclaresSaveContexts<Class, Provider>,
+        "contexts are saved, but the host does not ask for them: declare static constexpr bool kMakesContexts = true;");
   }
 }
 

@@ -58,7 +58,7 @@ Sets ThoseThatShare(const Units& found) {
 // The units and nodes on paths that leave a set of nodes and return to it.
 struct Between {
   std::vector<int32_t> units;      // QDQ units on paths that lead through QDQ units only
-  std::vector<int32_t> reentered;  // nodes of the set where a path returns that also leads through other nodes
+  std::vector<int32_t> reentered;  // nodes of the set at the end of paths through nodes that are in no QDQ unit
 };
 
 class Paths {

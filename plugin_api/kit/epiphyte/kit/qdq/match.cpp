@@ -75,7 +75,7 @@ class Matcher {
         if (kind == Input::kNumbers || kind == Input::kWeights) return Fail(InputText(i) + " is left out");
         continue;
       }
-      if (kind == Input::kNone) return Fail(InputText(i) + " is one that no QDQ unit has");
+      if (kind == Input::kNone) return Fail(InputText(i) + " can't be in a QDQ unit");
       if (!MatchInput(i, weight_only_ && i == 0 ? Input::kParameter : kind)) return false;
     }
     return true;
@@ -86,7 +86,7 @@ class Matcher {
     if (dequantize < 0) return MatchPlainInput(i, kind);
     if (kind == Input::kParameter) return Fail(InputText(i) + " is dequantised, which its kind of input can't be");
     const std::string whose = Text(dequantize) + " in front of " + InputText(i);
-    if (Taken(dequantize)) return Fail(whose + " is another provider's");
+    if (Taken(dequantize)) return Fail(whose + " was claimed by another provider");
     std::string why;
     quantizations_[i] = ReadQuantization(editor_.graph(), editor_.node(dequantize), &why);
     if (!quantizations_[i]) return Fail(whose + ": " + why);
@@ -188,7 +188,7 @@ class Matcher {
     for (size_t i = 0; i < node_.outputs.size(); ++i) {
       if (!node_.HasOutput(i)) continue;
       const Output kind = rule_.OutputAt(i);
-      if (kind == Output::kNone) return Fail(OutputText(i) + " is one that no QDQ unit has");
+      if (kind == Output::kNone) return Fail(OutputText(i) + " can't be in a QDQ unit");
       if (kind == Output::kPlain || weight_only_) continue;
       if (MatchOutput(i)) continue;
       if (kind != Output::kEither || !options_.float_products) return false;
@@ -207,7 +207,7 @@ class Matcher {
     } else if (readers.size() != 1) {
       Fail(whose + " has " + std::to_string(readers.size()) + " readers, expected one QuantizeLinear");
     } else if (Taken(readers[0])) {
-      Fail(whose + " is read by " + Text(readers[0]) + ", which is another provider's");
+      Fail(whose + " is read by " + Text(readers[0]) + ", which another provider claimed");
     } else if (!editor_.node(readers[0]).HasInput(0) || editor_.node(readers[0]).inputs[0] != value) {
       Fail(whose + " is a parameter of " + Text(readers[0]));
     } else {

@@ -1,4 +1,4 @@
-#include "tests/framework/clerks.h"
+#include "tests/framework/recording_plugins.h"
 
 #include <algorithm>
 #include <fstream>
@@ -10,13 +10,13 @@ namespace epiphyte::test {
 
 namespace fs = std::filesystem;
 
-fs::path ClerkFolder() { return fs::read_symlink("/proc/self/exe").parent_path() / "context_plugins"; }
+fs::path RecordingPluginFolder() { return fs::read_symlink("/proc/self/exe").parent_path() / "context_plugins"; }
 
-std::unique_ptr<core::Environment> ClerkEnvironment() {
+std::unique_ptr<core::Environment> RecordingEnvironment() {
   core::CatalogOptions options;
   options.use_environment = false;
   options.use_user_folder = false;
-  options.paths = {ClerkFolder()};
+  options.paths = {RecordingPluginFolder()};
   return std::make_unique<core::Environment>(std::move(options));
 }
 

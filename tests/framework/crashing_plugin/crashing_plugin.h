@@ -1,4 +1,4 @@
-// The trouble plugin under names of the test's choice, each with its manifest.
+// The crashing plugin under names of the test's choice, each with its manifest.
 #pragma once
 
 #include <filesystem>
@@ -7,9 +7,9 @@
 
 namespace epiphyte::test {
 
-// `name`: "abort_query", see trouble_plugin.cpp. Makes <folder>/<name>.so and <name>.yaml.
-inline void InstallTrouble(const std::filesystem::path& folder, const std::string& name) {
-  std::filesystem::copy_file(EPIPHYTE_TROUBLE_PLUGIN, folder / (name + ".so"));
+// `name`: "abort_query", see crashing_plugin.cpp. Makes <folder>/<name>.so and <name>.yaml.
+inline void InstallCrashingPlugin(const std::filesystem::path& folder, const std::string& name) {
+  std::filesystem::copy_file(EPIPHYTE_CRASHING_PLUGIN, folder / (name + ".so"));
   std::ofstream(folder / (name + ".yaml")) << "manifest_version: 1\n"
                                               "name: " +
                                                   name +

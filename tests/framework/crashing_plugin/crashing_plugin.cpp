@@ -5,9 +5,9 @@
 //          mode), wander (change the working directory, the file mask and a limit), fine
 //   where  open, query, initialize, devices, shutdown, compile, save, execute
 //
-// Before it misbehaves it appends "<where>" to the file TROUBLE_LEDGER and writes two lines to stderr. It also writes a
-// line to stdout, except at compile, save and execute. When it is cancelled it appends "cancelled". It claims every
-// float Add. At save it has already written a part of its payload.
+// Before it misbehaves it appends "<where>" to the file CRASHING_PLUGIN_LEDGER and writes two lines to stderr. It also
+// writes a line to stdout, except at compile, save and execute. When it is cancelled it appends "cancelled". It claims
+// every float Add. At save it has already written a part of its payload.
 #include <dlfcn.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -40,7 +40,7 @@ const std::string& Name() {
 }
 
 void Enter(std::string_view event) {
-  const char* ledger = std::getenv("TROUBLE_LEDGER");
+  const char* ledger = std::getenv("CRASHING_PLUGIN_LEDGER");
   if (ledger == nullptr) return;
   if (std::FILE* file = std::fopen(ledger, "a")) {
     std::fprintf(file, "%.*s\n", static_cast<int>(event.size()), event.data());
@@ -60,7 +60,7 @@ void FindNoMemory() { throw std::bad_alloc(); }
 void Starve() noexcept { FindNoMemory(); }
 
 // Returns true when the work is to go on.
-bool MakeTrouble(std::string_view where, EpTask* task = nullptr) {
+bool Misbehave(std::string_view where, EpTask* task = nullptr) {
   const std::string_view name = Name();
   const size_t bar = name.find('_');
   if (bar == std::string_view::npos || name.substr(bar + 1) != where) return true;
@@ -68,7 +68,7 @@ bool MakeTrouble(std::string_view where, EpTask* task = nullptr) {
   Enter(where);
   if (where != "compile" && where != "save" && where != "execute") std::printf("a plugin may print\n");
   std::fflush(stdout);
-  std::fprintf(stderr, "trouble comes\n\x1b[31mwith a \xC2\x9Bred word\n");
+  std::fprintf(stderr, "the plugin misbehaves\n\x1b[31mwith a \xC2\x9Bred word\n");
   if (what == "abort") std::abort();
   if (what == "starve") Starve();
   if (what == "segfault") {
@@ -97,7 +97,7 @@ bool MakeTrouble(std::string_view where, EpTask* task = nullptr) {
   return true;
 }
 
-[[gnu::constructor]] void OnOpen() { MakeTrouble("open"); }
+[[gnu::constructor]] void OnOpen() { Misbehave("open"); }
 
 EpStatus* Cancelled() { return g_host->status->Create(EP_STATUS_MODEL_LOAD_CANCELED, "cancelled"); }
 
@@ -105,16 +105,16 @@ EpPlugin* ThePlugin() { return reinterpret_cast<EpPlugin*>(&g_host); }
 
 EpStatus* EP_CALL Initialize(const EpHostInfo*, const EpPluginEnvironment*, EpPlugin** plugin) {
   *plugin = ThePlugin();
-  MakeTrouble("initialize");
+  Misbehave("initialize");
   return nullptr;
 }
 
-void EP_CALL Shutdown(EpPlugin*) { MakeTrouble("shutdown"); }
+void EP_CALL Shutdown(EpPlugin*) { Misbehave("shutdown"); }
 
 EpStatus* EP_CALL GetDevices(EpPlugin*, const EpDeviceInfo** devices, uint32_t capacity, uint32_t* count) {
   static const EpDeviceInfo device = {
-      sizeof(EpDeviceInfo), EP_DEVICE_OTHER, 0, 0, 0, 0, "trouble", "tests", "1.0", "any", "", "", 0};
-  MakeTrouble("devices");
+      sizeof(EpDeviceInfo), EP_DEVICE_OTHER, 0, 0, 0, 0, "crashing", "tests", "1.0", "any", "", "", 0};
+  Misbehave("devices");
   *count = 1;
   if (capacity > 0) devices[0] = &device;
   return nullptr;
@@ -144,7 +144,7 @@ EpStatus* EP_CALL GetCapability(EpProvider*, const EpGraph* graph, EpCapabilityS
 
 EpStatus* EP_CALL Compile(EpProvider* provider, const EpPartitionInfo* const*, uint64_t count, EpTask* task,
                           EpKernel** kernels) {
-  if (!MakeTrouble("compile", task)) return Cancelled();
+  if (!Misbehave("compile", task)) return Cancelled();
   for (uint64_t i = 0; i < count; ++i) kernels[i] = reinterpret_cast<EpKernel*>(new int(0));
   CountOf(provider) += count;
   return nullptr;
@@ -154,7 +154,7 @@ EpStatus* EP_CALL GetEpContextNodes(EpProvider* provider, EpContextSink* sink, E
   EpContextWriter* payload = nullptr;
   EpStatus* status = g_host->context->BeginPayload(sink, &payload);
   if (status == nullptr) status = g_host->context->Write(payload, "half of it", 10);
-  if (status == nullptr) MakeTrouble("save");
+  if (status == nullptr) Misbehave("save");
   if (status == nullptr) status = g_host->context->EndPayload(payload);
   for (uint64_t i = 0; status == nullptr && i < CountOf(provider); ++i) {
     EpContextNodeDesc node = {};
@@ -169,14 +169,14 @@ EpStatus* EP_CALL GetEpContextNodes(EpProvider* provider, EpContextSink* sink, E
 
 EpStatus* EP_CALL LoadContext(EpProvider*, const EpContextNodeInfo* const*, uint64_t, const EpContextBlob* const*,
                               uint64_t, EpTask*, EpKernel**) {
-  return g_host->status->Create(EP_STATUS_NOT_IMPLEMENTED, "trouble loads nothing");
+  return g_host->status->Create(EP_STATUS_NOT_IMPLEMENTED, "this plugin loads nothing");
 }
 
 void EP_CALL ReleaseKernel(EpKernel* kernel) { delete reinterpret_cast<int*>(kernel); }
 
 EpStatus* EP_CALL Execute(EpKernel*, EpKernelState*, EpRun*) {
-  MakeTrouble("execute");
-  return g_host->status->Create(EP_STATUS_NOT_IMPLEMENTED, "trouble runs nothing");
+  Misbehave("execute");
+  return g_host->status->Create(EP_STATUS_NOT_IMPLEMENTED, "this plugin runs nothing");
 }
 
 }  // namespace
@@ -211,6 +211,6 @@ EP_EXPORT const EpPluginDescriptor* EP_CALL EpPluginQuery(const EpHostInfo* host
                                                 &provider,
                                                 nullptr};
   g_host = host;
-  MakeTrouble("query");
+  Misbehave("query");
   return &descriptor;
 }

@@ -1,11 +1,11 @@
-// Clerks: the two plugins of tests/context/plugin, `notary` and `scribe`, which make EP contexts in a format of their
-// own. With them a test of contexts depends on no bundled provider.
+// Recording plugins: the two plugins of tests/context/plugin, `recorder_a` and `recorder_b`, which make EP contexts in
+// a format of their own. With them a test of contexts depends on no bundled provider.
 //
 //   TempDir dir;
 //   Ledger ledger(dir / "ledger");
-//   auto environment = ClerkEnvironment();
-//   SessionOptions options = OptionsFor({"notary"});
-//   options.provider_options["notary"] = {{"claim", "Add,Neg"}, {"ledger", ledger.path()}};
+//   auto environment = RecordingEnvironment();
+//   SessionOptions options = OptionsFor({"recorder_a"});
+//   options.provider_options["recorder_a"] = {{"claim", "Add,Neg"}, {"ledger", ledger.path()}};
 //   …
 //   EXPECT_EQ(ledger.Count("parse"), 1u);
 #pragma once
@@ -21,17 +21,17 @@
 
 namespace epiphyte::test {
 
-// Folder of the clerks and their manifests, beside the test programs.
-std::filesystem::path ClerkFolder();
-// The build tree's plugins and the clerks, nothing of the machine's.
-std::unique_ptr<core::Environment> ClerkEnvironment();
+// Folder of the recording plugins and their manifests, beside the test programs.
+std::filesystem::path RecordingPluginFolder();
+// The build tree's plugins and the recording plugins, nothing of the machine's.
+std::unique_ptr<core::Environment> RecordingEnvironment();
 
 // Relative paths of everything in a folder that is no folder, sorted.
 std::vector<std::string> FilesIn(const std::filesystem::path& folder);
 // The same files with their contents: the state of a folder, to compare with a later one.
 std::map<std::string, std::string> ContentOf(const std::filesystem::path& folder);
 
-// Events of clerks with the option `ledger`, one line each.
+// Events of recording plugins with the option `ledger`, one line each.
 class Ledger {
  public:
   explicit Ledger(std::filesystem::path file) : file_(std::move(file)) {}

@@ -1,6 +1,6 @@
 // The test device by itself: a plugin of the library, and a host that makes statuses and nothing else.
 //
-//   TEST_F(LoneDeviceTest, …) {
+//   TEST_F(StandaloneDeviceTest, …) {
 //     EpStream* stream = plugin->Stream(0);
 //     …
 //     EXPECT_THAT(NewComplaint(), HasSubstr("overlap"));   // one that isn't expected fails the test
@@ -20,7 +20,7 @@
 #include "epiphyte/ep_plugin.h"
 #include "tests/device/test_device.h"
 
-namespace epiphyte::test::lone {
+namespace epiphyte::test::standalone {
 
 struct Answer {
   EpStatusCode code = EP_STATUS_OK;
@@ -39,7 +39,7 @@ inline constexpr EpStatusApi kStatusApi = {
     [](const EpStatus* status) { return reinterpret_cast<const Answer*>(status)->message.c_str(); },
     [](EpStatus* status) { delete reinterpret_cast<Answer*>(status); }};
 
-inline constexpr EpHostInfo kLoneHost = [] {
+inline constexpr EpHostInfo kStandaloneHost = [] {
   EpHostInfo host = {};
   host.struct_size = sizeof host;
   host.abi_min = host.abi_max = EP_ABI_VERSION;
@@ -58,7 +58,7 @@ inline EpStatusCode CodeOf(EpStatus* status) {
 
 class Plugin {
  public:
-  explicit Plugin(const char* name, const EpHostInfo& host = kLoneHost) {
+  explicit Plugin(const char* name, const EpHostInfo& host = kStandaloneHost) {
     void* library = dlopen(EPIPHYTE_TEST_DEVICE, RTLD_NOW | RTLD_LOCAL);
     const auto query = reinterpret_cast<EpPluginQueryFunction>(dlsym(library, EP_PLUGIN_QUERY_SYMBOL));
     environment_.struct_size = sizeof environment_;
@@ -121,12 +121,13 @@ class Plugin {
 inline EpCopyEnd Host(void* data) { return {nullptr, data, 0}; }
 inline EpCopyEnd In(EpBuffer* buffer, uint64_t offset = 0) { return {buffer, nullptr, offset}; }
 
-class LoneDeviceTest : public ::testing::Test {
+class StandaloneDeviceTest : public ::testing::Test {
  protected:
-  explicit LoneDeviceTest(const EpHostInfo& host = kLoneHost) : plugin(std::make_unique<Plugin>("test_device", host)) {
+  explicit StandaloneDeviceTest(const EpHostInfo& host = kStandaloneHost)
+      : plugin(std::make_unique<Plugin>("test_device", host)) {
     control.Reset();
   }
-  ~LoneDeviceTest() override {
+  ~StandaloneDeviceTest() override {
     for (auto& hold : control.hold) hold = 0;
     plugin.reset();
     EXPECT_EQ(control.violations, expected_violations) << ::testing::PrintToString(control.complaints);
@@ -149,4 +150,4 @@ class LoneDeviceTest : public ::testing::Test {
   std::vector<int> one_to_four = {1, 2, 3, 4};
 };
 
-}  // namespace epiphyte::test::lone
+}  // namespace epiphyte::test::standalone

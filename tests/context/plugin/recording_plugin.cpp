@@ -1,13 +1,13 @@
-// Clerks: two plugins from one source, `notary` and `scribe`, which differ only in their names. They run elementwise
-// float operators and do everything with contexts that a vendor may do. Tests therefore need not depend on a bundled
-// provider.
+// Recording plugins: two plugins from one source, `recorder_a` and `recorder_b`, which differ only in their names. They
+// run elementwise float operators and do everything with contexts that a vendor may do. Tests therefore need not depend
+// on a bundled provider.
 //
 // Options (each may be absent):
 //   claim=Add,Neg            operators to claim, of those in program.h; default: all; empty: none
 //   together=Mul,Add         a Mul and the Add that reads it as first input are claimed as one group
 //   domain=D                 the domain of the operators; default: ONNX's own
 //   payloads=per_partition   a payload for each partition, each node a primary; default: one, with secondaries
-//   source=NotaryV1          the source to write, one of the plugin's two
+//   source=RecorderAV1          the source to write, one of the plugin's two
 //   notes=…, max_size=N      attributes of the nodes
 //   pretend=VERDICT          the answer of CheckContext about contexts written now: prefer, unsupported, foreign
 //   attribute=NAME=VALUE     a further attribute of each node; further attributes of loaded nodes go to the ledger
@@ -35,14 +35,14 @@
 #include "tests/context/plugin/payload.h"
 #include "tests/context/plugin/program.h"
 
-namespace epiphyte::clerk {
+namespace epiphyte::recorder {
 namespace {
 
-constexpr const char* kName = CLERK_NAME;
-constexpr const char* kSources[] = {CLERK_SOURCE, CLERK_SOURCE "V1"};
-constexpr const char* kSdkVersion = CLERK_SOURCE " SDK 3.1";
+constexpr const char* kName = RECORDER_NAME;
+constexpr const char* kSources[] = {RECORDER_SOURCE, RECORDER_SOURCE "V1"};
+constexpr const char* kSdkVersion = RECORDER_SOURCE " SDK 3.1";
 constexpr const char* kArchitecture = "paper";
-constexpr const char* kMagic = CLERK_SOURCE;
+constexpr const char* kMagic = RECORDER_SOURCE;
 
 // Set by the query, which the host calls first.
 const EpHostInfo* host = nullptr;
@@ -60,9 +60,9 @@ EpStatus* EP_CALL MakeWorkspace(void*, void** workspace) {
 }
 void EP_CALL FreeWorkspace(void* workspace) { delete static_cast<Workspace*>(workspace); }
 
-class Clerk {
+class RecordingPlugin {
  public:
-  explicit Clerk(const EpProviderConfig& config) {
+  explicit RecordingPlugin(const EpProviderConfig& config) {
     for (uint32_t i = 0; i < config.option_count; ++i) options_[config.options[i].key] = config.options[i].value;
     static const std::set<std::string> kKnown = {"claim",  "together", "domain",    "payloads", "source",
                                                  "notes",  "max_size", "pretend",   "fail",     "truncate",
@@ -313,7 +313,7 @@ class Clerk {
   std::vector<std::shared_ptr<const Package>> compiled_;
 };
 
-Clerk& From(EpProvider* provider) { return *reinterpret_cast<Clerk*>(provider); }
+RecordingPlugin& From(EpProvider* provider) { return *reinterpret_cast<RecordingPlugin*>(provider); }
 kit::Kernel& From(EpKernel* kernel) { return *reinterpret_cast<kit::Kernel*>(kernel); }
 EpKernel* ToAbi(std::unique_ptr<kit::Kernel> kernel) { return reinterpret_cast<EpKernel*>(kernel.release()); }
 
@@ -321,7 +321,7 @@ constexpr EpProviderApi kProvider = {
     sizeof(EpProviderApi),
     0,
     [](EpPlugin*, const EpProviderConfig* config, EpProvider** provider) {
-      return kit::Guard(*host, [&] { *provider = reinterpret_cast<EpProvider*>(new Clerk(*config)); });
+      return kit::Guard(*host, [&] { *provider = reinterpret_cast<EpProvider*>(new RecordingPlugin(*config)); });
     },
     [](EpProvider* provider) { delete &From(provider); },
     [](EpProvider* provider, const EpGraph* graph, EpCapabilitySink* sink) {
@@ -350,7 +350,7 @@ constexpr EpProviderApi kProvider = {
     },
     nullptr};
 
-// "notary/3 optimal": name, version of the format, and what the option `pretend` asked for.
+// "recorder_a/3 optimal": name, version of the format, and what the option `pretend` asked for.
 EpContextVerdict Judge(const EpContextHeader& header, std::string* reason) {
   if (std::string_view(header.source) != kSources[0] && std::string_view(header.source) != kSources[1]) {
     *reason = std::string("source ") + header.source + " is not " + kName + "'s";
@@ -408,9 +408,9 @@ constexpr EpPluginDescriptor kDescriptor = {
     nullptr};
 
 }  // namespace
-}  // namespace epiphyte::clerk
+}  // namespace epiphyte::recorder
 
 const EpPluginDescriptor* EP_CALL EpPluginQuery(const EpHostInfo* host, const EpPluginEnvironment*) {
-  epiphyte::clerk::host = host;
-  return &epiphyte::clerk::kDescriptor;
+  epiphyte::recorder::host = host;
+  return &epiphyte::recorder::kDescriptor;
 }

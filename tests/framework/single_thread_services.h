@@ -1,14 +1,14 @@
-// kLoneServices, kLoneTask: what a host that has one thread and listens to nothing gives a plugin. For tests that call
-// a plugin's code without the core; kernels get their threads from it too.
+// kSingleThreadServices, kUncancelledTask: what a host that has one thread and listens to nothing gives a plugin. For
+// tests that call a plugin's code without the core; kernels get their threads from it too.
 //
-//   config.threads = {&kLoneServices, nullptr, 1};
+//   config.threads = {&kSingleThreadServices, nullptr, 1};
 #pragma once
 
 #include "epiphyte/ep_host.h"
 
 namespace epiphyte::test {
 
-inline constexpr EpServicesApi kLoneServices = {
+inline constexpr EpServicesApi kSingleThreadServices = {
     sizeof(EpServicesApi),
     0,
     [](EpLogLevel) -> uint32_t { return 0; },
@@ -19,7 +19,7 @@ inline constexpr EpServicesApi kLoneServices = {
 };
 
 // A task that is never cancelled.
-inline constexpr EpTaskApi kLoneTask = {
+inline constexpr EpTaskApi kUncancelledTask = {
     sizeof(EpTaskApi),
     0,
     [](EpTask*, uint64_t, uint64_t, const char*) -> uint32_t { return 0; },

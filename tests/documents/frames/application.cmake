@@ -1,0 +1,6 @@
+# A project that builds main.cpp, which is a block of the same document, and runs it.
+cmake_minimum_required(VERSION 3.25)
+project(application LANGUAGES CXX)
+# BLOCK
+target_compile_features(app PRIVATE cxx_std_20)
+add_custom_command(TARGET app POST_BUILD COMMAND app WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
