@@ -421,7 +421,7 @@ void SessionBuilder::CheckEverythingPlaced() const {
   size_t homeless = 0;
   const NodePlacement* first = nullptr;
   for (const NodePlacement& node : partitions_.placement.nodes) {
-    if (!node.provider.empty()) continue;
+    if (!node.provider.empty() || node.is_run_by_host) continue;
     if (++homeless == 1) first = &node;
   }
   if (first == nullptr) return;
