@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/abi/plugin_calls.h"
-#include "core/graph/abi_fill.h"
+#include "core/base/abi_fill.h"
 
 namespace epiphyte::core {
 namespace {

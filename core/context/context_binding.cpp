@@ -89,4 +89,8 @@ ContextBinding::ContextBinding(std::span<Node* const> nodes, const SourceOwner& 
   }
 }
 
+bool ContextBinding::HasNodesOf(std::string_view owner) const {
+  return std::any_of(nodes_.begin(), nodes_.end(), [&](const BoundNode& bound) { return bound.owner == owner; });
+}
+
 }  // namespace epiphyte::core

@@ -20,6 +20,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/context/context_model.h"
@@ -48,10 +49,14 @@ struct BoundNode {
 
 class ContextBinding {
  public:
+  ContextBinding() = default;  // no nodes
   ContextBinding(std::span<Node* const> nodes, const SourceOwner& owner_of);
 
   // One entry for each of the given nodes, in their order.
   const std::vector<BoundNode>& nodes() const { return nodes_; }
+  bool empty() const { return nodes_.empty(); }
+  // Whether a node belongs to this provider.
+  bool HasNodesOf(std::string_view owner) const;
 
  private:
   std::vector<BoundNode> nodes_;

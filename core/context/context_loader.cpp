@@ -1,9 +1,9 @@
 #include "core/context/context_loader.h"
 
+#include <map>
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/context/context_binding.h"
 #include "core/context/context_model.h"
 
 namespace epiphyte::core {
@@ -28,27 +28,28 @@ ContextBlob ForPlugins(const NodePayload& payload, bool is_file, ShareGroup* gro
 
 }  // namespace
 
-ContextBatch LoadPayloads(std::span<Node* const> nodes, PayloadAccess access, const Metadata& metadata) {
+ContextBatch LoadPayloads(const ContextBinding& binding, std::string_view owner, PayloadAccess access,
+                          const Metadata& metadata) {
   ShareGroup* const group = access.group;
   NodePayloads payloads(std::move(access), metadata);
-  const ContextBinding binding(nodes, [](const std::string&) { return std::string("the provider of all"); });
-  const std::vector<BoundNode>& bound_nodes = binding.nodes();
   ContextBatch batch;
-  std::vector<int32_t> blob_of_carrier(bound_nodes.size(), -1);
-  for (size_t i = 0; i < bound_nodes.size(); ++i) {
-    const BoundNode& bound = bound_nodes[i];
+  std::vector<size_t> payload_nodes;  // BoundNode::payload_node of each node of the batch
+  std::map<size_t, int32_t> blob_of_payload_node;
+  for (size_t i = 0; i < binding.nodes().size(); ++i) {
+    const BoundNode& bound = binding.nodes()[i];
+    if (bound.owner != owner) continue;
     if (!bound.problem.empty()) Fail(StatusCode::kInvalidGraph, "{}", bound.problem);
     batch.nodes.push_back(bound.node);
     batch.to_load.push_back(ToLoad(bound));
+    payload_nodes.push_back(bound.payload_node);
     if (bound.payload_node != i) continue;
-    blob_of_carrier[i] = static_cast<int32_t>(batch.blobs.size());
+    blob_of_payload_node[i] = static_cast<int32_t>(batch.blobs.size());
     const NodePayload& payload = payloads.Require(*bound.node, bound.attributes);
     batch.blobs.push_back(ForPlugins(payload, bound.attributes.IsFile(), group));
   }
   // A secondary may stand before its primary.
-  for (size_t i = 0; i < bound_nodes.size(); ++i) {
-    const size_t payload_node = bound_nodes[i].payload_node;
-    batch.to_load[i].blob = payload_node == kNoPayloadNode ? -1 : blob_of_carrier[payload_node];
+  for (size_t k = 0; k < payload_nodes.size(); ++k) {
+    batch.to_load[k].blob = payload_nodes[k] == kNoPayloadNode ? -1 : blob_of_payload_node.at(payload_nodes[k]);
   }
   return batch;
 }

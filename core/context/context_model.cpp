@@ -1,5 +1,6 @@
 #include "core/context/context_model.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/error.h"
@@ -155,6 +156,11 @@ std::vector<Node*> FindContextNodes(Graph& graph) {
   std::vector<Node*> found;
   Collect(graph, &found);
   return found;
+}
+
+bool HasContextNodes(const Graph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(),
+                     [](const std::unique_ptr<Node>& node) { return node != nullptr && HoldsContextNode(*node); });
 }
 
 }  // namespace epiphyte::core

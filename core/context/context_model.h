@@ -20,5 +20,6 @@ ContextAttributes ReadContextAttributes(const Node& node);
 // Attributes that are empty or 0 are left out.
 std::vector<Attribute> WriteContextAttributes(const ContextAttributes& attributes);
 std::vector<Node*> FindContextNodes(Graph& graph);  // nested graphs included
+bool HasContextNodes(const Graph& graph);           // nested graphs included
 
 }  // namespace epiphyte::core

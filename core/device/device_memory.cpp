@@ -8,7 +8,7 @@
 #include "core/abi/device_tables.h"
 #include "core/abi/owned_handles.h"
 #include "core/abi/plugin_calls.h"
-#include "core/graph/abi_fill.h"
+#include "core/base/abi_fill.h"
 
 namespace epiphyte::core {
 namespace {

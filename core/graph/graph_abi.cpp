@@ -1,5 +1,5 @@
 // Graph, Node and ValueDef as the C ABI presents them.
-#include "core/graph/abi_fill.h"
+#include "core/base/abi_fill.h"
 #include "core/graph/graph.h"
 
 namespace epiphyte::core {
@@ -15,11 +15,6 @@ constexpr EpTypeInfo kUnknownType = {
     sizeof(EpTypeInfo), EP_KIND_UNKNOWN, EP_TYPE_UNDEFINED, -1, nullptr, nullptr, nullptr};
 
 }  // namespace
-
-void FailNoRoom(std::string_view name, uint32_t size, size_t least) {
-  Fail(StatusCode::kInvalidArgument, "{}::struct_size is {}, at least {} expected; set it to sizeof({})", name, size,
-       least, name);
-}
 
 void Graph::FillAbi(EpGraphInfo* info) const {
   EpGraphInfo full{};

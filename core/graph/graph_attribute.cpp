@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/graph/abi_fill.h"
+#include "core/base/abi_fill.h"
 #include "core/graph/graph.h"
 
 namespace epiphyte::core {

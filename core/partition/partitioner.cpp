@@ -194,7 +194,7 @@ void Partitioner::PartitionBodies(Level& level) {
   for (const std::unique_ptr<Node>& node : level.graph->nodes()) {
     if (node->provider != kUnplaced || node->subgraphs().empty()) continue;
     const uint32_t id = Entry(level, *node).node_id;
-    if (IsHostOperator(*node)) Entry(level, *node).provider = "(host)";
+    if (IsHostOperator(*node)) Entry(level, *node).is_run_by_host = true;
     ForEachBody(*node, id, level.path, [this](Graph& body, const std::string& body_path) {
       if (!IsPartitioned(&body)) Run(body, body_path);
     });
@@ -320,6 +320,7 @@ void Partitioner::Fuse(Level& level, int32_t provider, const std::vector<Node*>&
     NodePlacement& entry = Entry(level, *node);
     entries.push_back(level.entry_of[node->id()]);
     entry.provider = providers_[provider].name;
+    entry.is_run_by_host = false;
     entry.device = providers_[provider].device;
     entry.partition = partition.name;
     const uint32_t id = entry.node_id;

@@ -15,32 +15,34 @@ namespace epiphyte::core {
 namespace {
 
 struct Share {
-  std::string provider;
+  std::string provider;  // as reports show it
+  bool is_host = false;
   std::string device;
   size_t nodes = 0;
   size_t partitions = 0;
 };
 
-// Share of each provider. Order: the asked providers that got something, by priority; then "(host)"; then "" for
+// Share of each provider. Order: the asked providers that got something, by priority; then the host; then "" for
 // unplaced nodes.
 std::vector<Share> Shares(const Placement& placement) {
   std::vector<Share> shares;
   std::unordered_map<std::string_view, size_t> index;
-  const auto share_of = [&](const std::string& provider) -> Share& {
+  const auto share_of = [&](std::string_view provider) -> Share& {
     const auto [found, added] = index.try_emplace(provider, shares.size());
-    if (added) shares.push_back({provider, {}, 0, 0});
+    if (added) shares.push_back({.provider = std::string(provider)});
     return shares[found->second];
   };
   for (const std::string& provider : placement.providers) share_of(provider);
   std::unordered_set<std::string_view> partitions;
   for (const NodePlacement& node : placement.nodes) {
-    Share& share = share_of(node.provider);
+    Share& share = share_of(node.ProviderInReports());
+    share.is_host = node.is_run_by_host;
     ++share.nodes;
     if (share.device.empty()) share.device = node.device;
     if (!node.partition.empty() && partitions.insert(node.partition).second) ++share.partitions;
   }
   std::erase_if(shares, [](const Share& share) { return share.nodes == 0; });
-  const auto rank = [](const Share& share) { return share.provider.empty() ? 2 : share.provider == "(host)" ? 1 : 0; };
+  const auto rank = [](const Share& share) { return share.provider.empty() ? 2 : share.is_host ? 1 : 0; };
   std::stable_sort(shares.begin(), shares.end(), [&](const Share& a, const Share& b) { return rank(a) < rank(b); });
   return shares;
 }
@@ -102,7 +104,7 @@ std::string Placement::ToJson() const {
   json["nodes"] = Json::array();
   for (const NodePlacement& node : nodes) {
     Json entry{{"graph", node.graph},     {"id", node.node_id},         {"name", node.name},
-               {"op_type", node.op_type}, {"domain", node.domain},      {"provider", node.provider},
+               {"op_type", node.op_type}, {"domain", node.domain},      {"provider", node.ProviderInReports()},
                {"device", node.device},   {"partition", node.partition}};
     entry["declines"] = Json::array();
     for (const Decline& decline : node.declines) {
@@ -140,9 +142,9 @@ std::string Placement::ToDot() const {
   const std::vector<Share> shares = Shares(*this);
   for (size_t i = 0; i < shares.size(); ++i) {
     const Share& share = shares[i];
-    const std::string_view colour = share.provider.empty()       ? kUnplacedColour
-                                    : share.provider == "(host)" ? kHostColour
-                                                                 : kPalette[next++ % kPalette.size()];
+    const std::string_view colour = share.provider.empty() ? kUnplacedColour
+                                    : share.is_host        ? kHostColour
+                                                           : kPalette[next++ % kPalette.size()];
     colours[share.provider] = colour;
     legend += fmt::format("    legend_{} [label=\"{}: {}\", fillcolor=\"{}\"];\n", i,
                           share.provider.empty() ? "unplaced" : Escaped(share.provider), CountText(share.nodes, "node"),
@@ -157,7 +159,7 @@ std::string Placement::ToDot() const {
   for (size_t i = 0; i < nodes.size(); ++i) {
     const NodePlacement& node = nodes[i];
     text += fmt::format("  n{} [label=\"{}\\n{}\", tooltip=\"{}\", fillcolor=\"{}\"];\n", i, Escaped(node.op_type),
-                        Escaped(node.name), Escaped(node.partition), colours[node.provider]);
+                        Escaped(node.name), Escaped(node.partition), colours[node.ProviderInReports()]);
   }
   for (const auto& [from, to] : edges) text += fmt::format("  n{} -> n{};\n", from, to);
   return text + "}\n";

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,17 +18,24 @@ struct Decline {
   std::string reason;
 };
 
+// Stands in reports where other nodes have their provider's name.
+inline constexpr std::string_view kHostInReports = "(host)";
+
 struct NodePlacement {
   std::string graph;  // path of nested graphs: "", "if_1/then_branch"
   uint32_t node_id = 0;
   std::string name;
   std::string op_type;
   std::string domain;
-  std::string provider;  // "" when no provider took it; "(host)" for If, Loop, Scan that the core runs
+  std::string provider;         // "" when no provider took it
+  bool is_run_by_host = false;  // an If, Loop or Scan that no provider took, so the core runs it
   std::string device;
   std::string partition;
   std::vector<Decline> declines;
   std::vector<std::string> notes;  // notes of its provider: the kernel, and why not a faster one
+
+  // The provider as reports show it: kHostInReports for a node that the core runs, "" for an unplaced one.
+  std::string_view ProviderInReports() const { return is_run_by_host ? kHostInReports : std::string_view(provider); }
 };
 
 // The provider's statements about its claims for one partition.

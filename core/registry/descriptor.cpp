@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "core/base/abi_fill.h"
 #include "core/base/text.h"
-#include "core/graph/abi_fill.h"
 #include "core/registry/refusal.h"
 
 namespace epiphyte::core {

@@ -7,9 +7,9 @@
 #include <system_error>
 #include <type_traits>
 
+#include "core/base/abi_fill.h"
 #include "core/base/suggest.h"
 #include "core/base/text.h"
-#include "core/graph/abi_fill.h"
 
 namespace epiphyte::core {
 namespace {

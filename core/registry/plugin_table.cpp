@@ -8,12 +8,12 @@
 #include <set>
 #include <utility>
 
+#include "core/base/abi_fill.h"
 #include "core/base/hash.h"
 #include "core/base/log.h"
 #include "core/base/reason.h"
 #include "core/base/text.h"
 #include "core/base/watched_call.h"
-#include "core/graph/abi_fill.h"
 #include "core/registry/descriptor.h"
 #include "core/registry/library.h"
 #include "core/registry/manifest_digest.h"

@@ -141,10 +141,9 @@ void SessionBuilder::StartOver() {
   kernels_.clear();
   plan_.reset();
   partitions_ = {};
-  context_nodes_.clear();
+  contexts_ = {};
   inputs_.clear();
   outputs_.clear();
-  has_context_ = false;
   generator_.reset();
   providers_.clear();
   model_ = {};
@@ -237,7 +236,7 @@ void SessionBuilder::Prepare() {
   ProtectSource();
   for (const ValueDef* input : model_.graph->inputs()) inputs_.push_back(ValueSpec::Of(*input));
   ReportOverridable();
-  if (generator_ != nullptr || FindContextNodes(*model_.graph).empty()) reading_.reset();
+  if (generator_ != nullptr || !HasContextNodes(*model_.graph)) reading_.reset();
   ShareMembership share;
   if (compiling_group_) {
     share = {compiling_group_->group->workspaces(), true, config_.share.stop};
@@ -248,7 +247,6 @@ void SessionBuilder::Prepare() {
       MakeProviders(environment_.catalog(), config_, pool_, generator_ != nullptr, share,
                     source_.ReleasePagesOn(progress_.MakePluginProgress()), profiler_, &environment_.devices());
   std::erase_if(providers_, [&](const ProviderSlot& slot) { return left_out_.contains(slot.plugin->name); });
-  context_nodes_.resize(providers_.size());
   for (const ProviderSlot& slot : providers_) {
     if (generator_ != nullptr && (MakesContexts(slot) || config_.providers.empty()))
       generator_->set().CheckNames(generator_->target(), slot.plugin->name);
@@ -260,7 +258,12 @@ void SessionBuilder::Prepare() {
     ProtectSource();  // the bodies of functions may have external data of their own
   }
   RunTransforms();
-  RunTransformsOfApplication();
+  const auto bind_contexts = [&] {
+    contexts_ = ContextBinding(FindContextNodes(*model_.graph), OwnersIn(environment_.catalog()));
+  };
+  bind_contexts();
+  // A context model is the result of such transforms, so it isn't transformed again.
+  if (contexts_.empty() && RunTransformsOfApplication()) bind_contexts();
   for (const ValueDef* output : model_.graph->outputs()) outputs_.push_back(ValueSpec::Of(*output));
 }
 
@@ -302,17 +305,18 @@ void SessionBuilder::NamingModel(Body&& body) const {
 }
 
 void SessionBuilder::PlaceContextNodes() {
-  for (Node* node : FindContextNodes(*model_.graph)) {
+  for (const BoundNode& bound : contexts_.nodes()) {
+    Node* const node = bound.node;
     if (generator_ != nullptr) {
       Fail(StatusCode::kInvalidGraph,
            "the model is a context model already: {}; give the source model to ep.context_enable",
            ContextNodeLabel(*node));
     }
-    const std::string source = ReadContextAttributes(*node).source;
-    std::string owner = environment_.catalog().OwnerOfSource(source);
+    if (!bound.readable) Fail(StatusCode::kInvalidGraph, "{}", bound.problem);
+    const std::string& owner = bound.owner;
     if (owner.empty()) {
       FailHinting(Hint::kListPlugins, StatusCode::kInvalidGraph, "{}, or run the source model instead",
-                  UnownedSourceMessage(*node, source, environment_.catalog()));
+                  UnownedSourceMessage(*node, bound.attributes.source, environment_.catalog()));
     }
     auto slot = std::find_if(providers_.begin(), providers_.end(),
                              [&](const ProviderSlot& candidate) { return candidate.plugin->name == owner; });
@@ -329,8 +333,6 @@ void SessionBuilder::PlaceContextNodes() {
            ContextNodeLabel(*node), owner, fmt::join(names, ", "));
     }
     node->provider = static_cast<int32_t>(slot - providers_.begin());
-    context_nodes_[static_cast<size_t>(node->provider)].push_back(node);
-    has_context_ = true;
   }
 }
 
@@ -338,7 +340,7 @@ void SessionBuilder::PlaceContextNodes() {
 // to the fallback. A model that doesn't name these providers comes from another tool. There, by the specification,
 // providers with contexts take only EPContext nodes. Other providers get only nodes that would have no provider at all.
 bool SessionBuilder::MayHavePlainNodes(const ProviderSlot& slot) const {
-  if (!has_context_ || slot.fallback) return true;
+  if (contexts_.empty() || slot.fallback) return true;
   if (const auto recorded = ReadPlainProviders(model_.metadata)) {
     return std::find(recorded->begin(), recorded->end(), slot.plugin->name) != recorded->end();
   }
@@ -422,7 +424,7 @@ void SessionBuilder::CheckEverythingPlaced() const {
   size_t homeless = 0;
   const NodePlacement* first = nullptr;
   for (const NodePlacement& node : partitions_.placement.nodes) {
-    if (!node.provider.empty()) continue;
+    if (!node.provider.empty() || node.is_run_by_host) continue;
     if (++homeless == 1) first = &node;
   }
   if (first == nullptr) return;
@@ -476,12 +478,12 @@ void SessionBuilder::CompilePartitions() {
     if (mine.empty()) continue;
     ProviderSlot& slot = providers_[static_cast<size_t>(provider)];
     // The fallback runs the plain nodes of a context model; if listed, it compiles a source model as the others do.
-    const bool compiles = !slot.fallback || (slot.listed && !has_context_);
+    const bool compiles = !slot.fallback || (slot.listed && contexts_.empty());
     if (compiles && config_.disable_compile) {
       Fail(StatusCode::kModelRequiresCompilation,
            "provider '{}' would have to compile {} partitions, and session.disable_model_compile is 1; {}",
            slot.plugin->name, mine.size(),
-           has_context_
+           !contexts_.empty()
                ? "no other provider of the session runs these plain nodes; set the option to 0, or add a provider "
                  "that runs them without compiling"
                : "load a context model instead");

@@ -17,6 +17,7 @@
 #include "core/abi/provider.h"
 #include "core/base/folder_lock.h"
 #include "core/base/thread_pool.h"
+#include "core/context/context_binding.h"
 #include "core/context/context_generator.h"
 #include "core/context/share_group.h"
 #include "core/graph/graph.h"
@@ -62,7 +63,7 @@ class SessionBuilder {
   std::optional<ContextOutput> TakeContextOutput() { return std::move(context_output_); }
   // Share group of a session that loads; the session keeps it.
   std::shared_ptr<ShareGroup> TakeShareGroup() { return std::move(loading_group_); }
-  bool has_context() const { return has_context_; }
+  bool has_context() const { return !contexts_.empty(); }
   // Memories of the providers' devices, each device's main one first.
   std::vector<SessionMemory> Memories() const;
   // Why the built session can't run here; "" when it can.
@@ -107,7 +108,7 @@ class SessionBuilder {
   void InlineUnclaimedFunctions();
   std::vector<std::string> ApplicationTransformNames() const;
   void RunTransforms();
-  void RunTransformsOfApplication();
+  bool RunTransformsOfApplication();
   template <typename Body>
   void NamingModel(Body&& body) const;
   void PlaceContextNodes();
@@ -144,14 +145,13 @@ class SessionBuilder {
   std::vector<ProviderSlot> providers_;
   std::vector<ValueSpec> inputs_;
   std::vector<ValueSpec> outputs_;
-  std::vector<std::vector<Node*>> context_nodes_;  // indexed by provider
-  std::vector<PartitionProvider> askable_;         // one entry for each of providers_
+  ContextBinding contexts_;
+  std::vector<PartitionProvider> askable_;  // one entry for each of providers_
   PartitionResult partitions_;
   std::unordered_map<const Node*, std::shared_ptr<Kernel>> kernels_;
   std::unique_ptr<ContextGenerator> generator_;
   std::optional<ContextOutput> context_output_;
   std::unique_ptr<Plan> plan_;
-  bool has_context_ = false;
 
   std::optional<FolderLock> reading_;  // held while model and payloads are opened
 

@@ -48,19 +48,19 @@ void SessionBuilder::LoadContexts() {
   load.pool = pool_;
   load.group = loading_group_.get();
   load.on_progress = progress_.MakeProgressCallback();
-  if (has_context_) progress_.Enter(SessionPhase::kLoad, "");
+  if (!contexts_.empty()) progress_.Enter(SessionPhase::kLoad, "");
   std::vector<ContextBatch> batches(providers_.size());
   for (size_t i = 0; i < providers_.size(); ++i) {
-    if (context_nodes_[i].empty()) continue;
+    if (!contexts_.HasNodesOf(providers_[i].plugin->name)) continue;
     Profiler::Span span(profiler_, "session", "open context");
-    batches[i] = LoadPayloads(context_nodes_[i], load, model_.metadata);
+    batches[i] = LoadPayloads(contexts_, providers_[i].plugin->name, load, model_.metadata);
     for (const ContextBlob& blob : batches[i].blobs) {
       if (blob.file) payload_files_.Add(*blob.file);
     }
   }
   reading_.reset();
   for (size_t i = 0; i < providers_.size(); ++i) {
-    if (context_nodes_[i].empty()) continue;
+    if (!contexts_.HasNodesOf(providers_[i].plugin->name)) continue;
     Profiler::Span span(profiler_, "session", "load context");
     progress_.Report(0, 0, providers_[i].plugin->name);
     const ContextBatch& batch = batches[i];

@@ -66,10 +66,10 @@ std::vector<std::string> SessionBuilder::ApplicationTransformNames() const {
   return names;
 }
 
-// Runs after the core's transforms, whatever their level, because the application has requested it. Not for a context
-// model, which is the result of such transforms.
-void SessionBuilder::RunTransformsOfApplication() {
-  if (config_.transforms.empty() || !FindContextNodes(*model_.graph).empty()) return;
+// Runs after the core's transforms, whatever their level, because the application has requested it. Returns whether one
+// changed the model.
+bool SessionBuilder::RunTransformsOfApplication() {
+  if (config_.transforms.empty()) return false;
   TransformPipeline own = TransformPipeline::Default();
   const std::vector<std::string> own_names = own.names();
   const std::vector<std::string>& disabled = config_.disabled_optimizers;
@@ -83,7 +83,7 @@ void SessionBuilder::RunTransformsOfApplication() {
     if (std::find(disabled.begin(), disabled.end(), transform->name()) == disabled.end()) wanted.push_back(transform);
   }
   Profiler::Span span(profiler_, "session", "transforms of the application");
-  RunApplicationTransforms(model_, wanted, progress_.MakeProgressCallback(), &history_, &schemas_);
+  return !RunApplicationTransforms(model_, wanted, progress_.MakeProgressCallback(), &history_, &schemas_).empty();
 }
 
 }  // namespace epiphyte::core

@@ -23,7 +23,7 @@ std::vector<NodePlacement> Placement::nodes() const {
     copy.name = node.name;
     copy.op_type = node.op_type;
     copy.domain = node.domain;
-    copy.provider = node.provider;
+    copy.provider = node.ProviderInReports();
     copy.device = node.device;
     copy.partition = node.partition;
     for (const core::Decline& decline : node.declines) copy.declines.push_back({decline.provider, decline.reason});
@@ -45,7 +45,7 @@ std::vector<RemovedNode> Placement::removed() const {
 std::vector<std::string> Placement::providers() const {
   std::vector<std::string> providers;
   for (const core::NodePlacement& node : placement_->nodes) {
-    if (node.provider.empty() || node.provider.front() == '(') continue;
+    if (node.provider.empty()) continue;
     if (std::find(providers.begin(), providers.end(), node.provider) == providers.end()) {
       providers.push_back(node.provider);
     }

@@ -164,7 +164,8 @@ TEST_F(ClaimTest, PartitionsOfNestedGraphsAreGivenBackToo) {
       "else_branch = e () => (float[2] q) { q = Sigmoid(a) }> }");
   const Session session = Make(model);
   for (const NodePlacement& node : session.placement().nodes) {
-    EXPECT_EQ(node.provider, node.op_type == "If" ? "(host)" : "cpu") << node.graph << ' ' << node.op_type;
+    EXPECT_EQ(node.provider, node.op_type == "If" ? "" : "cpu") << node.graph << ' ' << node.op_type;
+    EXPECT_EQ(node.is_run_by_host, node.op_type == "If");
   }
 }
 

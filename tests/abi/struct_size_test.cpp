@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/abi/host_tables.h"
-#include "core/graph/abi_fill.h"
+#include "core/base/abi_fill.h"
 #include "core/graph/graph.h"
 
 namespace epiphyte::core {

@@ -52,7 +52,8 @@ class CompatibilityTest : public testing::Test {
     model.metadata["ep_compatibility_info.cpu"] = info;
     core::PayloadAccess load;
     load.model = path;
-    const core::ContextBatch batch = core::LoadPayloads(core::FindContextNodes(*model.graph), load, model.metadata);
+    const core::ContextBinding binding(core::FindContextNodes(*model.graph), core::OwnersIn(environment_->catalog()));
+    const core::ContextBatch batch = core::LoadPayloads(binding, "cpu", load, model.metadata);
     return FailureOf([&] {
       core::RequireUsable(environment_->catalog().Load("cpu"), batch.to_load, batch.blobs, model.metadata,
                           fail_on_suboptimal, {});

@@ -28,7 +28,8 @@ Placement Example() {
   add("b", "npu", "g_npu_0");
   add("c", "npu", "g_npu_0");
   add("d", "", "");
-  add("e", "(host)", "");
+  add("e", "", "");
+  placement.nodes.back().is_run_by_host = true;
   placement.nodes[0].declines.push_back({"npu", "rank 5 found, 4 expected"});
   placement.edges = {{0, 1}, {1, 2}};
   placement.warnings = {"npu: something odd"};

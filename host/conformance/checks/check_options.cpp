@@ -3,7 +3,7 @@
 #include <cstring>
 #include <optional>
 
-#include "core/graph/abi_fill.h"
+#include "core/base/abi_fill.h"
 #include "core/registry/option_declaration.h"
 #include "host/conformance/checks/checks.h"
 
