@@ -1,7 +1,7 @@
 // BuildTools: what every stage of making a session uses, in all attempts. A stage is a function: it takes these tools
 // and the results of earlier stages, and returns its own result.
 //
-//   const BuildTools tools{environment, config, pool, profiler, progress, schemas};
+//   const BuildTools tools{environment, config, pool, profiler, progress, chosen_providers, schemas};
 //   InlineUnclaimedFunctions(tools, providers, findings, &model, &history);
 #pragma once
 
@@ -13,6 +13,7 @@
 #include "core/graph/graph.h"
 #include "core/runtime/environment.h"
 #include "core/runtime/profiler.h"
+#include "core/runtime/provider_list.h"
 #include "core/runtime/session_config.h"
 #include "core/runtime/session_progress.h"
 #include "core/runtime/session_schemas.h"
@@ -25,6 +26,7 @@ struct BuildTools {
   ThreadPool* pool;
   Profiler* profiler;  // null: nothing is recorded
   ProgressReporter& progress;
+  const ChosenProviders& chosen_providers;
   const SessionSchemas& schemas;
 };
 

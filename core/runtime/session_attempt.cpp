@@ -69,10 +69,13 @@ void SessionAttempt::Prepare() {
 }
 
 void SessionAttempt::MakeProviderSlots() {
-  Environment& environment = tools_.environment;
-  providers_ = MakeProviders(environment.catalog(), tools_.config, tools_.pool, generator_ != nullptr,
-                             share_.membership(), source_files_.ReleasePagesOn(tools_.progress.MakePluginProgress()),
-                             tools_.profiler, &environment.devices());
+  ProviderConfig config;
+  config.thread_pool = tools_.pool;
+  config.context_enabled = generator_ != nullptr;
+  config.progress = source_files_.ReleasePagesOn(tools_.progress.MakePluginProgress());
+  config.spans = tools_.profiler;
+  config.share = share_.membership();
+  providers_ = MakeProviders(tools_.chosen_providers.Get(), std::move(config), tools_.environment.devices());
   std::erase_if(providers_, [&](const ProviderSlot& slot) { return findings_.HasFailed(slot.plugin->name); });
   if (generator_ == nullptr) return;
   for (const ProviderSlot& slot : providers_) {

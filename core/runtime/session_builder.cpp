@@ -10,9 +10,10 @@ SessionBuilder::SessionBuilder(Environment& environment, const SessionConfig& co
       device_account_(
           std::make_shared<DeviceAccount>(config.max_device_bytes == 0 ? UINT64_MAX : config.max_device_bytes)),
       progress_(config.progress),
-      schemas_(environment.catalog(), config),
+      chosen_providers_(environment.catalog(), config),
+      schemas_(chosen_providers_, !config.providers.empty()),
       share_(environment.share_groups(), config),
-      tools_{environment, config, pool, profiler, progress_, schemas_} {}
+      tools_{environment, config, pool, profiler, progress_, chosen_providers_, schemas_} {}
 
 SessionBuilder::~SessionBuilder() {
   if (attempt_ != nullptr) attempt_->DropContextModel();

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/thread_pool.h"
@@ -20,6 +21,7 @@
 #include "core/runtime/environment.h"
 #include "core/runtime/plan.h"
 #include "core/runtime/profiler.h"
+#include "core/runtime/provider_list.h"
 #include "core/runtime/session_attempt.h"
 #include "core/runtime/session_config.h"
 #include "core/runtime/session_memory.h"
@@ -78,6 +80,7 @@ class SessionBuilder {
   std::shared_ptr<DeviceAccount> device_account_;
   ModelSource source_;
   ProgressReporter progress_;
+  ChosenProviders chosen_providers_;
   SessionSchemas schemas_;
   SessionShare share_;  // outlives the providers, because their workspace may view the mappings of its group
   BuildTools tools_;
