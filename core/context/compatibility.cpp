@@ -9,7 +9,6 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/text.h"
-#include "core/context/context_binding.h"
 
 namespace epiphyte::core {
 namespace {
@@ -71,12 +70,9 @@ class Asker {
 
 class ModelCheck {
  public:
-  ModelCheck(Model& model, NodePayloads* payloads, Catalog& catalog, const ProviderRequest& request)
-      : metadata_(model.metadata),
-        payloads_(payloads),
-        catalog_(catalog),
-        request_(request),
-        binding_(FindContextNodes(*model.graph), OwnersIn(catalog)) {}
+  ModelCheck(const ContextBinding& binding, const Metadata& metadata, NodePayloads* payloads, Catalog& catalog,
+             const ProviderRequest& request)
+      : binding_(binding), metadata_(metadata), payloads_(payloads), catalog_(catalog), request_(request) {}
 
   ContextReport Run() {
     CheckNames(catalog_, request_);
@@ -163,11 +159,11 @@ class ModelCheck {
     }
   }
 
+  const ContextBinding& binding_;
   const Metadata& metadata_;
   NodePayloads* payloads_;
   Catalog& catalog_;
   const ProviderRequest& request_;
-  const ContextBinding binding_;
   std::map<const LoadedPlugin*, ProviderSetup> setups_;
   Asker asker_;
 };
@@ -176,13 +172,18 @@ class ModelCheck {
 
 ContextReport CheckContexts(Model& model, const std::filesystem::path& model_path, Catalog& catalog, bool with_payloads,
                             const std::shared_ptr<ContextStore>& store, const ProviderRequest& request) {
-  if (!with_payloads) return ModelCheck(model, nullptr, catalog, request).Run();
-  NodePayloads payloads({.model = model_path, .store = store, .digests = PayloadAccess::kRecorded}, model.metadata);
-  return ModelCheck(model, &payloads, catalog, request).Run();
+  std::optional<NodePayloads> payloads;
+  if (with_payloads) {
+    payloads.emplace(PayloadAccess{.model = model_path, .store = store, .digests = PayloadAccess::kRecorded},
+                     model.metadata);
+  }
+  const ContextBinding binding(FindContextNodes(*model.graph), OwnersIn(catalog));
+  return ModelCheck(binding, model.metadata, payloads ? &*payloads : nullptr, catalog, request).Run();
 }
 
-ContextReport CheckContexts(Model& model, NodePayloads& payloads, Catalog& catalog, const ProviderRequest& request) {
-  return ModelCheck(model, &payloads, catalog, request).Run();
+ContextReport CheckContexts(const ContextBinding& binding, const Metadata& metadata, NodePayloads& payloads,
+                            Catalog& catalog, const ProviderRequest& request) {
+  return ModelCheck(binding, metadata, &payloads, catalog, request).Run();
 }
 
 void RequireUsable(const LoadedPlugin& plugin, std::span<const ContextNodeToLoad> nodes,

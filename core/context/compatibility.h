@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "core/abi/context_check.h"
+#include "core/context/context_binding.h"
 #include "core/context/context_metadata.h"
 #include "core/context/node_payloads.h"
 #include "core/graph/graph.h"
@@ -66,9 +67,9 @@ struct ContextReport {
 ContextReport CheckContexts(Model& model, const std::filesystem::path& model_path, Catalog& catalog, bool with_payloads,
                             const std::shared_ptr<ContextStore>& store = nullptr, const ProviderRequest& request = {});
 
-// Same as above with payloads that the caller has opened or will use too.
-ContextReport CheckContexts(Model& model, NodePayloads& payloads, Catalog& catalog,
-                            const ProviderRequest& request = {});
+// Same as above for a caller that uses the binding of the model's nodes and their payloads, too.
+ContextReport CheckContexts(const ContextBinding& binding, const Metadata& metadata, NodePayloads& payloads,
+                            Catalog& catalog, const ProviderRequest& request = {});
 
 // Throws INVALID_GRAPH naming node, source, reason and what to do. The verdict "not applicable" passes: the plugin has
 // no opinion, and LoadContext decides.

@@ -141,7 +141,7 @@ class Verifier {
             Hint::kReseal);
       }
     }
-    AskPlugins(model, *payloads);
+    AskPlugins(binding, model.metadata, *payloads);
   }
 
   void AddPayload(const ContextAttributes& attributes, const NodePayload& payload) {
@@ -157,8 +157,8 @@ class Verifier {
     }
   }
 
-  void AskPlugins(Model& model, NodePayloads& payloads) {
-    for (const NodeCheck& node : CheckContexts(model, payloads, catalog_, request_).nodes) {
+  void AskPlugins(const ContextBinding& binding, const Metadata& metadata, NodePayloads& payloads) {
+    for (const NodeCheck& node : CheckContexts(binding, metadata, payloads, catalog_, request_).nodes) {
       const std::string label = fmt::format("EPContext node '{}' (source '{}')", node.node, node.source);
       if (node.provider.empty()) {
         // An unreadable node has been reported already.

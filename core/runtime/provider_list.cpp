@@ -14,6 +14,20 @@ bool IsUsable(const PluginEntry& entry) {
   return entry.state == PluginState::kReady || entry.state == PluginState::kLoaded;
 }
 
+// The options that the session gives to a provider; a listed provider's own options come first. Empty when it gives
+// none.
+std::optional<OptionMap> GivenOptions(const SessionConfig& config, const std::string& name) {
+  std::optional<OptionMap> given;
+  const auto listed = std::find_if(config.providers.begin(), config.providers.end(),
+                                   [&](const ProviderChoice& choice) { return choice.name == name; });
+  if (listed != config.providers.end() && !listed->options.empty()) given = listed->options;
+  if (const auto more = config.provider_options.find(name); more != config.provider_options.end()) {
+    if (!given) given.emplace();
+    given->insert(more->second.begin(), more->second.end());
+  }
+  return given;
+}
+
 class Chooser {
  public:
   Chooser(Catalog& catalog, const SessionConfig& config) : catalog_(catalog), config_(config) {}
@@ -24,14 +38,14 @@ class Chooser {
         Fail(StatusCode::kInvalidArgument, "provider '{}' is listed twice; list each once, in order of priority",
              choice.name);
       }
-      Add(catalog_.Load(choice.name), &choice);
+      Add(catalog_.Load(choice.name), /*listed=*/true);
     }
     LoadUnlisted();
     bool has_fallback = false;
     for (const PluginEntry& entry : catalog_.entries()) {
       if (entry.state != PluginState::kLoaded || !MayJoin(entry)) continue;
       if (entry.manifest.fallback && std::exchange(has_fallback, true)) continue;
-      const auto add = [&] { Add(catalog_.Load(entry.manifest.name), nullptr); };
+      const auto add = [&] { Add(catalog_.Load(entry.manifest.name), /*listed=*/false); };
       // The fallback provider isn't left out because of its options.
       if (entry.manifest.fallback) {
         add();
@@ -93,25 +107,16 @@ class Chooser {
     }
   }
 
-  void Add(const LoadedPlugin& plugin, const ProviderChoice* choice) {
-    ChosenProvider provider;
-    provider.plugin = &plugin;
-    provider.listed = choice != nullptr;
-    if (choice != nullptr) provider.options = choice->options;
-    if (const auto given = config_.provider_options.find(plugin.name); given != config_.provider_options.end()) {
-      provider.has_options = true;
-      provider.options.insert(given->second.begin(), given->second.end());
-    }
-    ProviderSetup setup =
-        SetUpProvider(catalog_, plugin, std::move(provider.options), provider.listed || provider.has_options);
-    if (!setup.left_out.empty()) {
-      Log(LogLevel::kInfo, "session", "{}", setup.left_out);
+  void Add(const LoadedPlugin& plugin, bool listed) {
+    const std::optional<OptionMap> given = GivenOptions(config_, plugin.name);
+    ChosenProvider provider{SetUpProvider(catalog_, plugin, given.value_or(OptionMap()), listed || given)};
+    if (!provider.left_out.empty()) {
+      Log(LogLevel::kInfo, "session", "{}", provider.left_out);
       return;
     }
-    provider.fallback = setup.fallback;
-    provider.devices = std::move(setup.devices);
-    provider.cannot_run = std::move(setup.cannot_run);
-    provider.options = std::move(setup.options);
+    provider.plugin = &plugin;
+    provider.listed = listed;
+    provider.has_options = HasOptions(plugin.name);
     chosen_.push_back(std::move(provider));
   }
 
@@ -158,17 +163,20 @@ std::vector<ChosenProvider> ChooseProviders(Catalog& catalog, const SessionConfi
   return Chooser(catalog, config).Choose();
 }
 
+const std::vector<ChosenProvider>& ChosenProviders::Get() const {
+  if (!chosen_) chosen_ = ChooseProviders(catalog_, config_);
+  return *chosen_;
+}
+
 ProviderRequest RequestOf(const SessionConfig& config) {
   ProviderRequest request;
   request.options = config.provider_options;
   request.disable_fallback = config.disable_fallback;
   for (const ProviderChoice& choice : config.providers) {
     request.listed.push_back(choice.name);
-    if (choice.options.empty()) continue;
-    // A listed provider's own options come first.
-    OptionMap options = choice.options;
-    options.insert(request.options[choice.name].begin(), request.options[choice.name].end());
-    request.options[choice.name] = std::move(options);
+    if (std::optional<OptionMap> given = GivenOptions(config, choice.name)) {
+      request.options[choice.name] = std::move(*given);
+    }
   }
   return request;
 }
@@ -188,35 +196,25 @@ const Device* ProviderSlot::AbsentDevice() const {
   return nullptr;
 }
 
-std::vector<ProviderSlot> MakeProviders(Catalog& catalog, const SessionConfig& config, ThreadPool* thread_pool,
-                                        bool context_enabled, const ShareMembership& share,
-                                        const ProgressFunction& progress, SpanSink* spans, Devices* memories) {
+std::vector<ProviderSlot> MakeProviders(const std::vector<ChosenProvider>& chosen, ProviderConfig config,
+                                        Devices& memories) {
   std::vector<ProviderSlot> slots;
-  for (ChosenProvider& chosen : ChooseProviders(catalog, config)) {
-    ProviderConfig config;
-    config.options = std::move(chosen.options);
-    config.thread_pool = thread_pool;
-    config.devices = chosen.devices;
-    config.context_enabled = context_enabled;
-    config.progress = progress;
-    config.spans = spans;
-    config.share = share;
-    ProviderSlot slot;
-    slot.plugin = chosen.plugin;
-    slot.listed = chosen.listed;
-    slot.fallback = chosen.fallback;
-    slot.devices = std::move(chosen.devices);
-    slot.options = config.options;
+  for (const ChosenProvider& one : chosen) {
+    ProviderSlot slot{one};
+    config.options = one.options;
+    config.devices = one.devices;
     try {
-      if (!chosen.cannot_run.empty() && !context_enabled) Fail(StatusCode::kInvalidArgument, "{}", chosen.cannot_run);
-      slot.provider = Provider::Create(*chosen.plugin, config);
+      if (!one.cannot_run.empty() && !config.context_enabled) {
+        Fail(StatusCode::kInvalidArgument, "{}", one.cannot_run);
+      }
+      slot.provider = Provider::Create(*one.plugin, config);
       for (const uint32_t device : slot.devices) {
-        if (memories == nullptr || slot.AbsentDevice() != nullptr) continue;
-        if (PluginDevice* found = memories->Find(*chosen.plugin, device)) slot.with_memory.push_back(found);
+        if (slot.AbsentDevice() != nullptr) continue;
+        if (PluginDevice* found = memories.Find(*one.plugin, device)) slot.with_memory.push_back(found);
       }
     } catch (const Error& error) {
-      if (chosen.listed || chosen.has_options || chosen.fallback) throw;
-      Log(LogLevel::kWarning, "session", "provider '{}' is left out: {}", chosen.plugin->name, error.message());
+      if (one.listed || one.has_options || one.fallback) throw;
+      Log(LogLevel::kWarning, "session", "provider '{}' is left out: {}", one.plugin->name, error.message());
       continue;
     }
     slots.push_back(std::move(slot));

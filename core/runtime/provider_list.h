@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,17 +27,12 @@
 
 namespace epiphyte::core {
 
-struct ChosenProvider {
+// A provider with its checked and completed options. `fallback`: it takes nodes that no other provider takes; they stay
+// plain in a context model unless it is listed.
+struct ChosenProvider : ProviderSetup {
   const LoadedPlugin* plugin = nullptr;
-  bool listed = false;  // the session listed it by name
-  // Takes nodes that no other provider takes; they stay plain in a context model unless it is listed.
-  bool fallback = false;
+  bool listed = false;       // the session listed it by name
   bool has_options = false;  // the session gave it options
-  std::vector<uint32_t> devices = {0};
-  std::string cannot_run;  // see ProviderSetup
-  // Options for the plugin: the session's own, then the policy's, then the manifest's. If the plugin declares its
-  // options, the defaults last.
-  std::map<std::string, std::string> options;
 };
 
 // Opens the needed libraries and makes no provider. Throws NOT_FOUND or EP_FAIL for a named plugin that can't be used.
@@ -44,18 +40,27 @@ struct ChosenProvider {
 // don't fit, and for an impossible device.
 std::vector<ChosenProvider> ChooseProviders(Catalog& catalog, const SessionConfig& config);
 
+// The providers of one session. They are chosen, and their options checked, when the first part of the session needs
+// them; then they stay. Not thread-safe.
+class ChosenProviders {
+ public:
+  // Both must outlive this object.
+  ChosenProviders(Catalog& catalog, const SessionConfig& config) : catalog_(catalog), config_(config) {}
+  // Throws as ChooseProviders does.
+  const std::vector<ChosenProvider>& Get() const;
+
+ private:
+  Catalog& catalog_;
+  const SessionConfig& config_;
+  mutable std::optional<std::vector<ChosenProvider>> chosen_;
+};
+
 // The session's choice of providers, for callers that judge contexts without making the session.
 ProviderRequest RequestOf(const SessionConfig& config);
 
-struct ProviderSlot {
-  const LoadedPlugin* plugin = nullptr;
+struct ProviderSlot : ChosenProvider {
   std::shared_ptr<Provider> provider;
-  bool listed = false;  // see ChosenProvider
-  bool fallback = false;
-
-  std::vector<uint32_t> devices = {0};
-  std::map<std::string, std::string> options;  // options that the provider was made with
-  std::vector<PluginDevice*> with_memory;      // present `devices` that have memory of their own
+  std::vector<PluginDevice*> with_memory;  // present `devices` that have memory of their own
 
   // Names of the devices, with commas between them.
   std::string DeviceNames() const;
@@ -64,12 +69,9 @@ struct ProviderSlot {
   const Device* AbsentDevice() const;
 };
 
-// Makes the providers that ChooseProviders returns. `progress` replaces the one in the options; it may be empty. Throws
-// the errors of ChooseProviders, and a named provider's own error. `spans`: see ProviderConfig. `memories`: gives the
-// memories of their devices; null: not needed.
-std::vector<ProviderSlot> MakeProviders(Catalog& catalog, const SessionConfig& config, ThreadPool* thread_pool,
-                                        bool context_enabled, const ShareMembership& share,
-                                        const ProgressFunction& progress, SpanSink* spans = nullptr,
-                                        Devices* memories = nullptr);
+// Makes the chosen providers with the given config; their options and devices are put into it. Throws a named
+// provider's own error; another one that can't be made is left out. `memories` has the memories of their devices.
+std::vector<ProviderSlot> MakeProviders(const std::vector<ChosenProvider>& chosen, ProviderConfig config,
+                                        Devices& memories);
 
 }  // namespace epiphyte::core

@@ -54,11 +54,7 @@ struct Session::Impl {
     }
     SessionBuilder builder(environment, config, tools.pool.get(), tools.profiler.get());
     try {
-      if (source.in_memory) {
-        builder.ReadMemory(source.bytes, source.size);
-      } else {
-        builder.ReadFile(source.path);
-      }
+      builder.Read(source);
       builder.Partition();
       try {
         builder.Compile();
@@ -408,7 +404,7 @@ Placement PlaceModel(Environment& environment, const std::filesystem::path& mode
   }
   SessionBuilder builder(environment, without_context, &pool, nullptr);
   return Printably([&] {
-    builder.ReadFile(model);
+    builder.Read({.path = model});
     builder.Partition();
     builder.Explain();
     return builder.TakePlacement();

@@ -27,6 +27,7 @@
 #include "core/runtime/run_bindings.h"
 #include "core/runtime/session_config.h"
 #include "core/runtime/session_memory.h"
+#include "core/runtime/session_options.h"
 #include "core/runtime/session_parts.h"
 
 namespace epiphyte::core {

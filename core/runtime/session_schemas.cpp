@@ -6,13 +6,12 @@
 
 #include "core/base/suggest.h"
 #include "core/onnx/microsoft/microsoft_functions.h"
-#include "core/runtime/provider_list.h"
 
 namespace epiphyte::core {
 
 void SessionSchemas::Load() const {
   if (loaded_) return;
-  for (const ChosenProvider& chosen : ChooseProviders(catalog_, config_)) {
+  for (const ChosenProvider& chosen : providers_.Get()) {
     plugins_.push_back(std::make_unique<PluginSchemas>(*chosen.plugin));
   }
   loaded_ = true;
@@ -50,7 +49,7 @@ std::string SessionSchemas::WhyUnknown(std::string_view domain, std::string_view
     return fmt::format("no operator of that name is known in the domain '{}'{}", domain, advice);
   if (!bringer.empty())
     return fmt::format("plugin '{}' brings the domain '{}', but no operator of that name{}", bringer, domain, advice);
-  if (config_.providers.empty()) {
+  if (!has_list_) {
     return fmt::format("no installed plugin knows the domain '{}'; install the one that brings it", domain);
   }
   return fmt::format(

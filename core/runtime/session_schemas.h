@@ -11,17 +11,16 @@
 
 #include "core/abi/plugin_schemas.h"
 #include "core/onnx/schema/operator_schemas.h"
-#include "core/registry/catalog.h"
-#include "core/runtime/session_config.h"
+#include "core/runtime/provider_list.h"
 
 namespace epiphyte::core {
 
 class SessionSchemas : public OperatorSchemas {
  public:
-  // Both arguments must outlive this object.
-  SessionSchemas(Catalog& catalog, const SessionConfig& config) : catalog_(catalog), config_(config) {}
+  // `providers` must outlive this object. `has_list`: the session has a list of providers.
+  SessionSchemas(const ChosenProviders& providers, bool has_list) : providers_(providers), has_list_(has_list) {}
 
-  // Throws as ChooseProviders does.
+  // Throws as ChosenProviders::Get does.
   const CustomOperator* Find(std::string_view domain, std::string_view op_type, int64_t opset) const override;
   // Describes what the session's plugins know of an operator that no provider runs; "" when it is ONNX's or described.
   std::string WhyUnknown(std::string_view domain, std::string_view op_type, int64_t opset) const;
@@ -29,8 +28,8 @@ class SessionSchemas : public OperatorSchemas {
  private:
   void Load() const;
 
-  Catalog& catalog_;
-  const SessionConfig& config_;
+  const ChosenProviders& providers_;
+  const bool has_list_;
   mutable bool loaded_ = false;
   mutable std::vector<std::unique_ptr<PluginSchemas>> plugins_;
 };

@@ -268,11 +268,12 @@ TEST_F(StoreTest, PayloadsWithinTheModelAreAlignedForPlugins) {
   core::PayloadAccess access;
   access.model = dir_ / "model_ctx.onnx";
   access.digests = core::PayloadAccess::kNone;
-  const std::vector<core::Node*> nodes = core::FindContextNodes(*model.graph);
-  const core::ContextBatch batch = core::LoadPayloads(nodes, access, model.metadata);
+  const core::ContextBinding binding(core::FindContextNodes(*model.graph), core::OwnersIn(environment_->catalog()));
+  ASSERT_EQ(binding.nodes().size(), 1u);
+  const core::ContextBatch batch = core::LoadPayloads(binding, binding.nodes()[0].owner, access, model.metadata);
   ASSERT_EQ(batch.blobs.size(), 1u);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(batch.blobs[0].data) % 64, 0u);
-  const core::ContextBlob within = core::ReadContextAttributes(*nodes[0]).embedded;
+  const core::ContextBlob within = binding.nodes()[0].attributes.embedded;
   ASSERT_EQ(within.size, batch.blobs[0].size);
   EXPECT_EQ(std::memcmp(within.data, batch.blobs[0].data, within.size), 0);
 }

@@ -48,7 +48,7 @@ TEST(SessionOptions, TheListIsSortedAndDescribed) {
 // --- what a session reads
 
 TEST(SessionConfig, DefaultsAreThoseOfTheOptions) {
-  const core::SessionConfig config;
+  const core::SessionConfig config = SessionOptions();
   EXPECT_FALSE(config.context.enable);
   EXPECT_FALSE(config.context.embed);
   EXPECT_TRUE(config.context.verify_digests);
@@ -96,10 +96,34 @@ TEST(SessionConfig, EachOptionHasItsField) {
   EXPECT_EQ(with("session.model_external_initializers_file_folder_path", "f").external_data_folder, "f");
 }
 
+TEST(SessionConfig, EachDefaultTextIsTheDefaultOfItsField) {
+  SessionOptions set;
+  for (const auto& option : KnownSessionOptions()) set.Set(option.key, option.default_value);
+  const SessionOptions untouched;
+  EXPECT_TRUE(static_cast<const core::SessionValues&>(set) == static_cast<const core::SessionValues&>(untouched));
+  EXPECT_EQ(set.compiling_options, untouched.compiling_options);
+}
+
+TEST(SessionConfig, ARefusedValueLeavesTheFieldAsItWas) {
+  SessionOptions options;
+  options.Set("optimization.disable_specified_optimizers", "a");
+  EXPECT_NE(FailureOf([&] { options.Set("optimization.disable_specified_optimizers", std::string(9000, 'x')); }), "OK");
+  EXPECT_EQ(options.disabled_optimizers, std::vector<std::string>{"a"});
+  EXPECT_NE(FailureOf([&] { options.Set("session.max_nodes", "1000000000000"); }), "OK");
+  EXPECT_EQ(options.max_nodes, 0u);
+}
+
+TEST(SessionConfig, TextsThatChangeTheCompiledModelAreKeptAsTheyWereSet) {
+  SessionOptions options;
+  options.Set("optimization.disable_specified_optimizers", "a;;b");
+  EXPECT_EQ(options.compiling_options[2],
+            (std::pair<std::string, std::string>("optimization.disable_specified_optimizers", "a;;b")));
+}
+
 // A new option is part of a compiled model's identity unless it is explicitly excluded.
 TEST(SessionConfig, OnlyWhatChangesTheCompiledModelTellsTwoApart) {
   std::vector<std::string> keys;
-  for (const auto& [key, value] : SessionConfig().compiling_options) keys.push_back(key);
+  for (const auto& [key, value] : SessionOptions().compiling_options) keys.push_back(key);
   EXPECT_EQ(keys, (std::vector<std::string>{"ep.context_node_name_prefix", "epiphyte.graph_optimization_level",
                                             "optimization.disable_specified_optimizers",
                                             "session.constant_initializers", "session.disable_cpu_ep_fallback"}));

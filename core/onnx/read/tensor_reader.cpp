@@ -26,7 +26,7 @@ struct TensorFields {
   bool is_external = false;
 };
 
-TensorFields Walk(std::string_view bytes) {
+TensorFields WalkTensor(std::string_view bytes) {
   TensorFields tensor;
   WireReader reader(bytes, "TensorProto");
   for (WireField field; reader.Next(&field);) {
@@ -149,7 +149,7 @@ ConstantPtr TensorReader::Bytes(DataType type, std::vector<int64_t> dims, const 
 }
 
 NamedTensor TensorReader::Read(std::string_view bytes, std::string_view what) const {
-  TensorFields tensor = Walk(bytes);
+  TensorFields tensor = WalkTensor(bytes);
   const std::string subject = tensor.name.empty() ? std::string(what) : fmt::format("tensor '{}'", tensor.name);
   const DataType type = CheckedType(tensor.data_type, subject);
   const uint64_t expected = CheckedByteSize(type, tensor.dims, subject);

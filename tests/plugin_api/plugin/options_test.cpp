@@ -104,6 +104,34 @@ TEST(KitOptions, WhatAHostLetsThroughIsCheckedAgain) {
   EXPECT_EQ(Refused({{"quiet", "maybe"}}), "option 'quiet' is 'maybe', 0 or 1 expected");
 }
 
+// The rule of ep_options.h stands twice: the kit has typed bounds, the host has a plugin's texts, and neither includes
+// the other. They differ in one point: users may write true and false, and the host passes 1 and 0 on.
+TEST(KitOptions, TheKitAndTheHostTakeTheSameValues) {
+  const OptionTable table(kOptions);
+  const std::vector<OptionDeclaration> declared = AsTheHostReads(table);
+  const char* const values[] = {"",     " ",    "0",     "1",     "8",
+                                "9",    "-7",   "+4",    "4 ",    " 4",
+                                "4.0",  "0x4",  "1e0",   "0.5",   "-0",
+                                "-0.0", "-1",   "1e308", "1e309", "1e-400",
+                                "inf",  "-inf", "nan",   "NaN",   "f32",
+                                "F32",  "f8",   "a b",   "TRUE",  "9223372036854775807",
+                                "1,5",  "f32 ", "--1",   "1e",    "9223372036854775808",
+                                ".5",   "5.",   "01",    "00",    "-9223372036854775808"};
+  size_t taken = 0;
+  for (const Option& option : kOptions) {
+    for (const char* value : values) {
+      const std::string why_not = option.WhyNot(value);
+      const auto wrong = core::FindWrong(declared, {{std::string(option.name()), value}});
+      EXPECT_EQ(why_not.empty(), !wrong) << option.name() << " '" << value << "'";
+      taken += why_not.empty() ? 1 : 0;
+      if (!wrong || option.type() == EP_OPTION_BOOL) continue;
+      EXPECT_THAT(wrong->problem, HasSubstr(why_not));
+    }
+  }
+  EXPECT_GT(taken, std::size(values));
+  for (const char* spelled : {"true", "false"}) EXPECT_FALSE(core::FindWrong(declared, {{"quiet", spelled}}));
+}
+
 TEST(KitOptions, ReadingOneThatIsNotInTheTableIsThePluginsMistake) {
   const OptionValues options(kOptions, {});
   EXPECT_THAT(Thrown(EP_STATUS_FAIL, [&] { options.Int("tile"); }), HasSubstr("reads option 'tile'"));

@@ -58,9 +58,9 @@ std::array<int64_t, 4> ReadPerm(const ir::Node& node, std::string_view name) {
   return perm;
 }
 
-class AttentionKernel final : public Kernel {
+class FusedAttentionKernel final : public Kernel {
  public:
-  explicit AttentionKernel(const KernelInit& init)
+  explicit FusedAttentionKernel(const KernelInit& init)
       : q_perm_(ReadPerm(init.node(), "q_perm")),
         k_perm_(ReadPerm(init.node(), "k_perm")),
         v_perm_(ReadPerm(init.node(), "v_perm")),
@@ -281,7 +281,7 @@ class AttentionKernel final : public Kernel {
 }  // namespace
 
 void Register_fused_attention(KernelRegistry& registry) {
-  registry.Add<AttentionKernel>(kit::fuse::kAttention, 1, Types(EP_TYPE_FLOAT), INT64_MAX, kit::fuse::kDomain);
+  registry.Add<FusedAttentionKernel>(kit::fuse::kAttention, 1, Types(EP_TYPE_FLOAT), INT64_MAX, kit::fuse::kDomain);
 }
 
 }  // namespace epiphyte::cpu

@@ -22,7 +22,7 @@ namespace {
 constexpr size_t kNumbers = 1, kScales = 2, kZeros = 3, kGroups = 4, kBias = 5;
 static_assert(simd::kBlockPanel == simd::kPanelWidth);
 
-using Parallel = std::function<void(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body)>;
+using ParallelLoopCall = std::function<void(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body)>;
 
 void CheckCount(const Tensor& tensor, std::string_view what, int64_t expected) {
   if (tensor.Count() != expected)
@@ -106,7 +106,7 @@ class Packer {
   }
   uint64_t ParameterCount() const { return static_cast<uint64_t>(panels() * order_.blocks * simd::kBlockPanel); }
 
-  void PackNumbers(const uint8_t* numbers, void* to, const Parallel& parallel) const {
+  void PackNumbers(const uint8_t* numbers, void* to, const ParallelLoopCall& parallel) const {
     const int64_t words = simd::BlockPanelWords(sizes_.bits, order_.size());
     const int64_t stride = sizes_.blocks * sizes_.bytes_of_block(), packed = order_.size() * sizes_.bits / 8;
     parallel(panels(), 1, [&](int64_t begin, int64_t end) {
@@ -230,7 +230,7 @@ class MatMulNBitsKernel : public Kernel {
   // `make(key, type, bytes, fill)`: returns memory filled by fill(memory).
   template <typename Make>
   simd::BlockQuantized Pack(const Order& order, const Tensor& numbers, const Tensor& scales, const Tensor* zeros,
-                            const Parallel& parallel, const Make& make) const {
+                            const ParallelLoopCall& parallel, const Make& make) const {
     sizes_.Check(numbers, scales, zeros);
     const Packer packer(sizes_, order);
     const auto need = [](const Tensor& tensor) {
