@@ -1,23 +1,13 @@
-// The kit's recognisers on graphs that are almost what exporters write. The result is always a valid graph in an order
+// The kit's passes on graphs that are almost what exporters write. The result is always a valid graph in an order
 // that can run, with the same inputs and outputs.
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 
 #include "epiphyte/kit/abi/error.hpp"
-#include "epiphyte/kit/fuse/attention.hpp"
-#include "epiphyte/kit/fuse/channel_normalization.hpp"
-#include "epiphyte/kit/fuse/elementwise.hpp"
-#include "epiphyte/kit/fuse/fold.hpp"
-#include "epiphyte/kit/fuse/gelu.hpp"
-#include "epiphyte/kit/fuse/gemm.hpp"
-#include "epiphyte/kit/fuse/normalization.hpp"
+#include "epiphyte/kit/fuse/elementwise_program.hpp"
 #include "epiphyte/kit/fuse/operators.hpp"
-#include "epiphyte/kit/fuse/products.hpp"
-#include "epiphyte/kit/fuse/rotary.hpp"
-#include "epiphyte/kit/fuse/skip_normalization.hpp"
-#include "epiphyte/kit/fuse/softmax.hpp"
-#include "epiphyte/kit/fuse/sum.hpp"
+#include "epiphyte/kit/fuse/passes.hpp"
 #include "epiphyte/kit/graph/check.hpp"
 #include "epiphyte/kit/graph/text.hpp"
 #include "tests/fuzz/fuzz_target.h"
@@ -29,32 +19,22 @@ namespace fuse = epiphyte::kit::fuse;
 
 using Recogniser = std::function<void(ir::Editor& editor)>;
 
+// Every pass of the kit, with options under which it makes the most. Attention also makes ONNX's operator.
 std::vector<Recogniser> Recognisers() {
-  const auto any_type = [](EpElementType) { return true; };
-  std::vector<Recogniser> list = {
-      fuse::SumsToAdditions,
-      fuse::MergeReluIntoClip,
-      [](ir::Editor& editor) { fuse::FoldIntoConvolutions(editor); },
-      fuse::FuseGemms,
-      fuse::FuseNormalizations,
-      fuse::FuseChannelNormalizations,
-      fuse::FuseSoftmax,
-      fuse::FuseGelu,
-      fuse::FuseHardSwish,
-      fuse::FuseMish,
-      [=](ir::Editor& editor) { fuse::FuseRotaryEmbedding(editor, {.takes_type = any_type}); },
-      [=](ir::Editor& editor) { fuse::FuseSkipNormalizations(editor, {.takes_type = any_type}); },
-      fuse::FuseSwish,
-  };
-  for (const auto form : {fuse::AttentionOptions::Form::kOnnx, fuse::AttentionOptions::Form::kPermuted})
-    list.push_back([=](ir::Editor& editor) {
-      fuse::FuseAttention(editor, {.form = form, .cache = true, .takes_type = any_type});
-    });
-  list.push_back([=](ir::Editor& editor) { fuse::FuseProducts(editor, {.takes_type = any_type}); });
-  list.push_back([=](ir::Editor& editor) { fuse::FuseConvolutions(editor, {.takes_type = any_type}); });
-  list.push_back([=](ir::Editor& editor) {
-    fuse::FuseElementwise(editor, {.takes_type = any_type, .alone = [](const ir::Editor&, int32_t) { return true; }});
-  });
+  fuse::PassOptions options;
+  options.takes_type = [](EpElementType) { return true; };
+  options.computed_products = true;
+  options.quantize_products = true;
+  options.attention_cache = true;
+  options.make_alone = [](const ir::Editor&) { return [](const ir::Editor&, int32_t) { return true; }; };
+  fuse::PassOptions of_onnx = options;
+  of_onnx.attention_form = fuse::AttentionOptions::Form::kOnnx;
+  std::vector<Recogniser> list;
+  for (const fuse::PassInfo& pass : fuse::AllPasses()) {
+    if (pass.pass == fuse::Pass::kFuseAttention)
+      list.push_back([&pass, of_onnx](ir::Editor& editor) { pass.run(editor, of_onnx); });
+    list.push_back([&pass, options](ir::Editor& editor) { pass.run(editor, options); });
+  }
   return list;
 }
 

@@ -1,33 +1,17 @@
 #include "plugins/cpu/exec/fuse.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "epiphyte/kit/fuse/attention.hpp"
-#include "epiphyte/kit/fuse/bounds.hpp"
-#include "epiphyte/kit/fuse/byte_tables.hpp"
-#include "epiphyte/kit/fuse/channel_normalization.hpp"
-#include "epiphyte/kit/fuse/dequantized.hpp"
 #include "epiphyte/kit/fuse/elementwise.hpp"
-#include "epiphyte/kit/fuse/flattened_products.hpp"
-#include "epiphyte/kit/fuse/fold.hpp"
-#include "epiphyte/kit/fuse/gelu.hpp"
-#include "epiphyte/kit/fuse/gemm.hpp"
-#include "epiphyte/kit/fuse/integer_products.hpp"
-#include "epiphyte/kit/fuse/normalization.hpp"
-#include "epiphyte/kit/fuse/pads.hpp"
-#include "epiphyte/kit/fuse/products.hpp"
-#include "epiphyte/kit/fuse/quantized.hpp"
-#include "epiphyte/kit/fuse/rotary.hpp"
-#include "epiphyte/kit/fuse/softmax.hpp"
-#include "epiphyte/kit/fuse/sum.hpp"
-#include "epiphyte/kit/qdq/dynamic_products.hpp"
 #include "plugins/cpu/onednn/activation.h"
 #include "plugins/cpu/onednn/window_limits.h"
 
 namespace epiphyte::cpu {
-namespace {
 
 namespace fuse = kit::fuse;
+
+namespace {
 
 // True when the weights can be packed at compile time.
 bool TakesMatMul(const ir::Editor& editor, const ir::Node& node) {
@@ -81,61 +65,43 @@ bool HasKernel(const ir::Editor& editor, const KernelRegistry& registry, const i
   return registry.Find(node.domain, node.op_type, node.since_version, inputs, outputs, &why).entry != nullptr;
 }
 
-void FuseElementwise(ir::Editor& editor, const KernelRegistry& registry) {
-  const std::vector<bool> laid_out = FindLaidOut(editor, registry);
-  fuse::ElementwiseOptions options;
-  // A single operator keeps its own kernel, which is as fast on row-major data.
-  options.alone = [&](const ir::Editor& edited, int32_t node) {
-    const std::vector<int32_t>& inputs = edited.node(node).inputs;
-    return std::any_of(inputs.begin(), inputs.end(),
-                       [&](int32_t input) { return input >= 0 && laid_out[static_cast<size_t>(input)]; });
-  };
-  fuse::FuseElementwise(editor, options);
-}
-
 }  // namespace
+
+fuse::Pipeline MakePipeline(const KernelRegistry& registry, const std::function<void(uint64_t bytes)>& made,
+                            bool int8_products) {
+  fuse::PipelineOptions options;
+  options.declined = {
+      {fuse::Pass::kFuseSwish, "Elementwise computes it, and GEMMs and convolutions find it in its parts"},
+      {fuse::Pass::kFuseMish, "Elementwise computes its parts in one loop"},
+      {fuse::Pass::kFuseSkipNormalizations, "there is no kernel for SkipNormalization; GEMMs add most residuals"},
+  };
+  fuse::PassOptions& passes = options.passes;
+  passes.make_takes = [&registry](const ir::Graph&) -> fuse::TakesNode {
+    return [&registry](const ir::Editor& editor, const ir::Node& node) { return HasKernel(editor, registry, node); };
+  };
+  passes.made = made;
+  passes.computed_products = true;
+  passes.quantize_products = int8_products;
+  passes.takes_positions = true;
+  passes.takes_product = [](const ir::Editor& editor, const ir::Node& node) {
+    return node.op_type == "Gemm" ? TakesGemm(editor, node) : TakesMatMul(editor, node);
+  };
+  passes.takes_convolution = TakesConv;
+  passes.takes_activation = IsOneDnnActivation;
+  // A single operator keeps its own kernel, which is as fast on row-major data.
+  passes.make_alone = [&registry](const ir::Editor& editor) {
+    return [laid_out = FindLaidOut(editor, registry)](const ir::Editor& edited, int32_t node) {
+      const std::vector<int32_t>& inputs = edited.node(node).inputs;
+      return std::any_of(inputs.begin(), inputs.end(),
+                         [&](int32_t input) { return input >= 0 && laid_out[static_cast<size_t>(input)]; });
+    };
+  };
+  return fuse::Pipeline(std::move(options));
+}
 
 void Fuse(ir::Graph& plan, const KernelRegistry& registry, const std::function<void(uint64_t bytes)>& made,
           bool int8_products) {
-  ir::Editor editor(plan);
-  // QDQ units come first: the other fusions would take operators away from them.
-  const auto has_kernel = [&](const ir::Editor& edited, const ir::Node& node) {
-    return HasKernel(edited, registry, node);
-  };
-  fuse::FuseQuantized(editor, {.takes = has_kernel, .computed_products = true});
-  fuse::FuseByteTables(editor, {.takes = has_kernel});
-  fuse::FuseIntegerProducts(editor, {.takes = has_kernel});
-  fuse::FuseBlockedWeights(editor, {.takes = has_kernel});
-  fuse::FoldDequantized(editor, UINT64_MAX, made);
-  fuse::SumsToAdditions(editor);
-  fuse::FuseBounds(editor);
-  fuse::MergeReluIntoClip(editor);
-  fuse::FoldPads(editor);
-  fuse::UnflattenProducts(editor);
-  fuse::FoldIntoConvolutions(editor, made);
-  if (int8_products) {
-    kit::qdq::QuantizeProducts(editor, made);
-    fuse::FuseIntegerProducts(editor, {.takes = has_kernel});
-  }
-  fuse::FuseGemms(editor);
-  fuse::FuseNormalizations(editor);
-  fuse::FuseChannelNormalizations(editor);
-  fuse::FuseSoftmax(editor);
-  fuse::FuseGelu(editor);
-  fuse::FuseHardSwish(editor);
-  fuse::FuseRotaryEmbedding(editor, {.takes_type = {}, .takes_positions = true});
-  fuse::FuseAttention(editor);
-  fuse::ProductOptions products;
-  products.takes_activation = IsOneDnnActivation;
-  products.takes = [](const ir::Editor& edited, const ir::Node& node) {
-    return node.op_type == "Gemm" ? TakesGemm(edited, node) : TakesMatMul(edited, node);
-  };
-  fuse::FuseProducts(editor, products);
-  products.takes = TakesConv;
-  fuse::FuseConvolutions(editor, products);
-  fuse::FuseBatchNormalizations(editor);
-  FuseElementwise(editor, registry);
-  editor.Finish();
+  MakePipeline(registry, made, int8_products).Run(plan);
 }
 
 }  // namespace epiphyte::cpu

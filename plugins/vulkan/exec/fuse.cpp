@@ -1,33 +1,18 @@
 #include "plugins/vulkan/exec/fuse.h"
 
 #include <algorithm>
-#include <span>
+#include <utility>
 #include <vector>
 
-#include "epiphyte/kit/fuse/attention.hpp"
-#include "epiphyte/kit/fuse/channel_normalization.hpp"
-#include "epiphyte/kit/fuse/dequantized.hpp"
-#include "epiphyte/kit/fuse/elementwise.hpp"
-#include "epiphyte/kit/fuse/fold.hpp"
-#include "epiphyte/kit/fuse/gelu.hpp"
-#include "epiphyte/kit/fuse/gemm.hpp"
-#include "epiphyte/kit/fuse/normalization.hpp"
-#include "epiphyte/kit/fuse/products.hpp"
-#include "epiphyte/kit/fuse/quantized.hpp"
-#include "epiphyte/kit/fuse/rotary.hpp"
-#include "epiphyte/kit/fuse/skip_normalization.hpp"
-#include "epiphyte/kit/fuse/softmax.hpp"
 #include "epiphyte/kit/graph/editor.hpp"
 #include "plugins/vulkan/exec/host_values.h"
 #include "plugins/vulkan/ops/math/map.h"
 
 namespace epiphyte::vulkan {
-namespace {
 
 namespace fuse = kit::fuse;
-using Step = std::function<void(ir::Editor& editor)>;
 
-bool TakesType(EpElementType type) { return kit::Contains(kDeviceFloats, type); }
+namespace {
 
 // Whether the table has an operator for a node that takes the place of others, which were the graph's when it was made.
 class HasOperator {
@@ -48,53 +33,6 @@ class HasOperator {
   std::vector<bool> on_host_;
 };
 
-std::vector<Step> Steps(const OperatorTable& operators, const Capabilities& capabilities,
-                        const std::function<void(uint64_t bytes)>& made) {
-  fuse::ProductOptions products;
-  products.takes_type = TakesType;
-  fuse::ElementwiseOptions elementwise;
-  elementwise.takes_type = TakesType;
-  elementwise.most_inputs = kMostProgramOperands;
-  elementwise.most_instructions = kMostProgramSteps;
-  return {
-      // QDQ units before all that takes operators away from them.
-      [&operators, &capabilities](ir::Editor& editor) {
-        fuse::FuseQuantized(editor, {.takes = HasOperator(editor.graph(), operators, capabilities)});
-      },
-      [&operators, &capabilities](ir::Editor& editor) {
-        fuse::FuseBlockedWeights(editor, {.takes = HasOperator(editor.graph(), operators, capabilities)});
-      },
-      [&capabilities, made](ir::Editor& editor) { fuse::FoldDequantized(editor, capabilities.max_buffer_range, made); },
-      fuse::MergeReluIntoClip,
-      [made](ir::Editor& editor) { fuse::FoldIntoConvolutions(editor, made); },
-      fuse::FuseGemms,
-      fuse::FuseNormalizations,
-      fuse::FuseChannelNormalizations,
-      fuse::FuseSoftmax,
-      fuse::FuseGelu,
-      fuse::FuseHardSwish,
-      fuse::FuseSwish,
-      fuse::FuseMish,
-      [](ir::Editor& editor) { fuse::FuseRotaryEmbedding(editor, {.takes_type = TakesType}); },
-      [](ir::Editor& editor) {
-        fuse::AttentionOptions options;
-        options.cache = true;
-        options.takes_type = TakesType;
-        fuse::FuseAttention(editor, options);
-      },
-      [products](ir::Editor& editor) { fuse::FuseProducts(editor, products); },
-      [products](ir::Editor& editor) { fuse::FuseConvolutions(editor, products); },
-      [](ir::Editor& editor) { fuse::FuseSkipNormalizations(editor, {.takes_type = TakesType}); },
-      [elementwise](ir::Editor& editor) { fuse::FuseElementwise(editor, elementwise); },
-  };
-}
-
-void Apply(std::span<const Step> steps, ir::Graph& graph) {
-  ir::Editor editor(graph);
-  for (const Step& step : steps) step(editor);
-  editor.Finish();
-}
-
 bool AllChosen(const ir::Graph& graph, const OperatorTable& operators, const Capabilities& capabilities) {
   const HostValues values = FindHostValues(graph, operators);
   return std::all_of(graph.nodes.begin(), graph.nodes.end(), [&](const ir::Node& node) {
@@ -105,21 +43,37 @@ bool AllChosen(const ir::Graph& graph, const OperatorTable& operators, const Cap
 
 }  // namespace
 
+fuse::Pipeline MakePipeline(const OperatorTable& operators, const Capabilities& capabilities,
+                            const std::function<void(uint64_t bytes)>& made) {
+  fuse::PipelineOptions options;
+  options.declined = {
+      {fuse::Pass::kFuseByteTables, "QLinearElementwise has one instruction here"},
+      {fuse::Pass::kFuseIntegerProducts, "there is no operator for MatMulIntegerToFloat and ConvIntegerToFloat"},
+      {fuse::Pass::kSumsToAdditions, "Sum has an operator; not measured on a GPU"},
+      {fuse::Pass::kFuseBounds, "Elementwise computes Max and Min; not measured on a GPU"},
+      {fuse::Pass::kFoldPads, "Pad has an operator; not measured on a GPU"},
+      {fuse::Pass::kUnflattenProducts, "Reshape costs nothing here; not measured on a GPU"},
+      {fuse::Pass::kFuseBatchNormalizations, "there is no operator for BatchNormalization with an activation"},
+  };
+  options.accepts = [&operators, &capabilities](const ir::Graph& graph) {
+    return AllChosen(graph, operators, capabilities);
+  };
+  fuse::PassOptions& passes = options.passes;
+  passes.make_takes = [&operators, &capabilities](const ir::Graph& graph) -> fuse::TakesNode {
+    return HasOperator(graph, operators, capabilities);
+  };
+  passes.takes_type = [](EpElementType type) { return kit::Contains(kDeviceFloats, type); };
+  passes.made = made;
+  passes.most_dequantized_bytes = capabilities.max_buffer_range;
+  passes.attention_cache = true;
+  passes.most_elementwise_inputs = kMostProgramOperands;
+  passes.most_elementwise_instructions = kMostProgramSteps;
+  return fuse::Pipeline(std::move(options));
+}
+
 void Fuse(ir::Graph& graph, const OperatorTable& operators, const Capabilities& capabilities,
           const std::function<void(uint64_t bytes)>& made) {
-  const std::vector<Step> steps = Steps(operators, capabilities, made);
-  ir::Graph all = graph;
-  Apply(steps, all);
-  if (AllChosen(all, operators, capabilities)) {
-    graph = std::move(all);
-    return;
-  }
-  // Something was made that has no operator here: the steps one by one, each taken back that does so.
-  for (const Step& step : steps) {
-    ir::Graph tried = graph;
-    Apply({&step, 1}, tried);
-    if (AllChosen(tried, operators, capabilities)) graph = std::move(tried);
-  }
+  MakePipeline(operators, capabilities, made).Run(graph);
 }
 
 }  // namespace epiphyte::vulkan

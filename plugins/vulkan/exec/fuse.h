@@ -1,17 +1,21 @@
-// Fusions: rewrites of a graph before it is compiled, by the kit's recognisers (epiphyte/kit/fuse), for what the table
-// has operators for. They rely on nothing but the graph, the table and the capabilities: the same graph always gives the
-// same result.
+// Fusions: rewrites of a graph before it is compiled, by the kit's passes (epiphyte/kit/fuse/passes.hpp), for what the
+// table has operators for. They rely on nothing but the graph, the table and the capabilities: the same graph always
+// gives the same result.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 
+#include "epiphyte/kit/fuse/pipeline.hpp"
 #include "plugins/vulkan/ops/operator.h"
 
 namespace epiphyte::vulkan {
 
-// A fusion is kept only if the table's operators support all nodes that it makes. `made`: see
-// kit::fuse::FoldIntoConvolutions.
+// A pass is kept only if the table's operators support all nodes that it makes. The table and the capabilities must
+// outlive the pipeline. `made`: see kit::fuse::FoldIntoConvolutions.
+kit::fuse::Pipeline MakePipeline(const OperatorTable& operators, const Capabilities& capabilities,
+                                 const std::function<void(uint64_t bytes)>& made = {});
+// Runs that pipeline.
 void Fuse(ir::Graph& graph, const OperatorTable& operators, const Capabilities& capabilities,
           const std::function<void(uint64_t bytes)>& made = {});
 

@@ -33,6 +33,19 @@ void ExpectSameResult(const std::function<kit::ir::Graph()>& make, const std::ve
   EXPECT_THAT(fused.Run(inputs), Pointwise(FloatNear(tolerance), expected)) << "with the learned memory plan";
 }
 
+// A new pass of the kit runs here. A plugin that can't use one says why in its options, and here.
+TEST(Fuse, RunsEveryPassOfTheKitButThoseThatAreDeclined) {
+  const kit::fuse::Pipeline pipeline = cpu::MakePipeline(AllKernels());
+  EXPECT_EQ(kit::fuse::FindBrokenNeed(pipeline.passes()), "");
+  std::vector<std::string_view> declined;
+  for (const kit::fuse::DeclinedPass& pass : pipeline.options().declined) {
+    EXPECT_NE(pass.why, "");
+    declined.push_back(kit::fuse::InfoOf(pass.pass).name);
+  }
+  EXPECT_THAT(declined, testing::ElementsAre("FuseSwish", "FuseMish", "FuseSkipNormalizations"));
+  EXPECT_EQ(pipeline.passes().size() + declined.size(), kit::fuse::AllPasses().size());
+}
+
 TEST(FuseElementwise, AChainBecomesOneNode) {
   const auto make = [] {
     PlanBuilder b;

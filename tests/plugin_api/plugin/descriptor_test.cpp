@@ -62,8 +62,9 @@ class Host {
   EpHostInfo info_;
 };
 
-constexpr EpKeyValue kParameters[] = {{"driver", "fast"}, {"empty", ""}};
-constexpr EpPluginEnvironment kEnvironment = {sizeof(EpPluginEnvironment), 2, "/lib.so", "/", "", "tests", kParameters};
+constexpr EpKeyValue kVendorParameters[] = {{"driver", "fast"}, {"empty", ""}};
+constexpr EpPluginEnvironment kEnvironment = {
+    sizeof(EpPluginEnvironment), 2, "/lib.so", "/", "", "tests", kVendorParameters};
 
 // A plugin in a host, as long as it lives.
 class InHost {

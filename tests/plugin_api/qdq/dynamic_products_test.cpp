@@ -22,13 +22,13 @@ void QuantizeAndFuse(kit::ir::Editor& editor) {
 
 // "name: type[dims] = [f(0), f(1), …]".
 template <typename F>
-std::string Weights(std::string declaration, int64_t count, const F& f) {
+std::string WeightText(std::string declaration, int64_t count, const F& f) {
   std::string text = "const " + std::move(declaration) + " = [";
   for (int64_t i = 0; i < count; ++i) text += (i == 0 ? "" : ", ") + std::to_string(f(i));
   return text + "]\n";
 }
 std::string Ones(std::string declaration, int64_t count) {
-  return Weights(std::move(declaration), count, [](int64_t) { return 1.0; });
+  return WeightText(std::move(declaration), count, [](int64_t) { return 1.0; });
 }
 
 const std::string kMatMul = "in x: float[3,64]\n" + Ones("w: float[64,2]", 128) + R"(
@@ -97,7 +97,7 @@ out u
 TEST(QuantizeProducts, WeightsAreRoundedToStepsOfTheirColumn) {
   // Column 0 holds -127 to -64, column 1 a tenth of these, halved: steps of 1 and of 0.05.
   const auto number = [](int64_t i) { return static_cast<double>(i / 2 - 127) * (i % 2 == 0 ? 1 : 0.05); };
-  const std::string text = With(kMatMul, Ones("w: float[64,2]", 128), Weights("w: float[64,2]", 128, number));
+  const std::string text = With(kMatMul, Ones("w: float[64,2]", 128), WeightText("w: float[64,2]", 128, number));
   const kit::ir::Graph graph = RecognisedGraph(text, Quantize);
   const auto found = std::find_if(graph.constants.begin(), graph.constants.end(),
                                   [](const kit::ir::Constant& c) { return c.tensor.type == EP_TYPE_INT8; });
@@ -132,7 +132,7 @@ TEST(QuantizeProducts, WhatIsNotWorthItOrHasNoIntegersStays) {
 
 TEST(QuantizeProducts, ColumnsOfZerosGiveZeros) {
   const std::string text = With(kMatMul, Ones("w: float[64,2]", 128),
-                                Weights("w: float[64,2]", 128, [](int64_t i) { return i % 2 == 0 ? 0.0 : 1.0; }));
+                                WeightText("w: float[64,2]", 128, [](int64_t i) { return i % 2 == 0 ? 0.0 : 1.0; }));
   const kit::ir::Graph graph = RecognisedGraph(text, Quantize);
   for (const kit::ir::Constant& constant : graph.constants) {
     if (constant.tensor.type != EP_TYPE_INT8) continue;

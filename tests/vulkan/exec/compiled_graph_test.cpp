@@ -253,6 +253,20 @@ out y
   EXPECT_GT(most_bindings(16), kLeastBindings) << "in one dispatch";
 }
 
+// A new pass of the kit runs here. A plugin that can't use one says why in its options, and here.
+TEST_F(Compiled, EveryPassOfTheKitRunsButThoseThatAreDeclined) {
+  const kit::fuse::Pipeline pipeline = MakePipeline(AllOperators(), device()->info().capabilities);
+  EXPECT_EQ(kit::fuse::FindBrokenNeed(pipeline.passes()), "");
+  std::vector<std::string_view> declined;
+  for (const kit::fuse::DeclinedPass& pass : pipeline.options().declined) {
+    EXPECT_NE(pass.why, "");
+    declined.push_back(kit::fuse::InfoOf(pass.pass).name);
+  }
+  EXPECT_THAT(declined, ElementsAre("FuseByteTables", "FuseIntegerProducts", "SumsToAdditions", "FuseBounds",
+                                    "FoldPads", "UnflattenProducts", "FuseBatchNormalizations"));
+  EXPECT_EQ(pipeline.passes().size() + declined.size(), kit::fuse::AllPasses().size());
+}
+
 TEST_F(Compiled, WhatARecogniserMakesMustHaveAnOperator) {
   ir::Graph graph = kit::ir::FromText(R"(graph "g"
 in x: float[4]

@@ -5,8 +5,6 @@
 //   fuse::FuseAttention(editor);   // →  Attention<q_perm, k_perm, v_perm, y_perm, scale>(q, k, v, mask), operators.hpp
 //   fuse::FuseAttention(editor, {.form = fuse::AttentionOptions::Form::kOnnx, .cache = true});
 //   // →  y, present_key, present_value = Attention<scale>(q, k, v, mask, past_key, past_value), ONNX's of opset 23
-//
-// Run it after FuseSoftmax and FuseRotaryEmbedding, and before FuseProducts.
 #pragma once
 
 #include <cstdint>

@@ -2,9 +2,6 @@
 //
 //   fuse::FuseBlockedWeights(editor, {.takes = HasKernel});    // MatMul(a, DequantizeLinear(w))  →  MatMulNBits(a, w)
 //   fuse::FoldDequantized(editor, most_bytes);                 // DequantizeLinear(w)  →  a constant of floats
-//
-// Run both after FuseQuantized (quantized.hpp), which needs these nodes for its units, and before recognisers that read
-// constants.
 #pragma once
 
 #include <cstdint>

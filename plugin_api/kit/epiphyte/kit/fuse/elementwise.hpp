@@ -3,8 +3,6 @@
 //
 //   fuse::FuseElementwise(editor);                    // s = Mul(a, b), y = Relu(s)  →  y = Elementwise<…>(a, b)
 //   fuse::FuseElementwise(editor, {.takes = [](fuse::ElementwiseOp op) { return op != fuse::ElementwiseOp::kErf; }});
-//
-// Run it last: the other recognisers look for operators that it removes.
 #pragma once
 
 #include <functional>

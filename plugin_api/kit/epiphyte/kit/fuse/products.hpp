@@ -6,8 +6,6 @@
 //                                     return activation.op == fuse::ElementwiseOp::kRelu;
 //                                   }});
 //   // Conv, Add, Relu  →  Conv<activation="Relu">(x, w, b, residual)
-//
-// Run it after Fold, FuseGemms and the recognisers that make activations (FuseGelu, FuseHardSwish).
 #pragma once
 
 #include <functional>
@@ -28,8 +26,7 @@ struct ProductOptions {
 // Fuses MatMul with operands of rank 2 and more. Fuses Gemm with an activation only.
 void FuseProducts(ir::Editor& editor, const ProductOptions& options = {});
 void FuseConvolutions(ir::Editor& editor, const ProductOptions& options = {});
-// Fuses BatchNormalization in inference with an activation only. Those that follow a convolution should be folded into
-// it before.
+// Fuses BatchNormalization in inference with an activation only.
 void FuseBatchNormalizations(ir::Editor& editor, const ProductOptions& options = {});
 
 }  // namespace epiphyte::kit::fuse

@@ -14,7 +14,7 @@
 //   its QLinearSoftmax, and LayerNormalization with float parameters its QLinearLayerNormalization.
 //
 // Results are at most one quantum away from those of the float operators. They are equal for operators that only move
-// elements. Run it first: other recognisers remove the operators of units.
+// elements.
 #pragma once
 
 #include <functional>

@@ -4,7 +4,7 @@
 //   fuse::FuseSkipNormalizations(editor);   // s = Add(x, skip), y = LayerNormalization(s, scale, bias)
 //                                           // →  y, s = SkipNormalization<axis, epsilon, rms>(x, skip, scale, bias)
 //
-// Run it after FuseNormalizations. A provider with products that add residuals chooses between the two.
+// A sum behind a GEMM is taken by FuseProducts, which runs before (passes.hpp).
 #pragma once
 
 #include <functional>

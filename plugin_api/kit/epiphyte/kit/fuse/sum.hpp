@@ -1,7 +1,7 @@
 // SumsToAdditions: replaces Sum of two tensors by Add, which other recognisers look for. Older exporters write residual
 // sums as Sum.
 //
-//   fuse::SumsToAdditions(editor);   // Sum(a, b)  →  Add(a, b); run before recognisers that fuse additions
+//   fuse::SumsToAdditions(editor);   // Sum(a, b)  →  Add(a, b)
 #pragma once
 
 #include "epiphyte/kit/graph/editor.hpp"
