@@ -60,9 +60,11 @@
 #define M uvec4
 #endif
 
+#include "numbers.glsl"
+
 // Words that the operator gives (Dispatch::parameters).
 layout(std430, set = 0, binding = 0) readonly buffer Parameters { uint p[]; };
 
-// Of an invocation among all of a dispatch with local_size_x = 64 only; GroupsFor lays more groups than one dimension takes
-// into rows. Indices at or beyond the count are nobody's: return. (gl_WorkGroupSize is 1 up to the line that declares it.)
-uint Index() { return gl_GlobalInvocationID.x + gl_GlobalInvocationID.y * (gl_NumWorkGroups.x * 64u); }
+// Number of an invocation among all of a dispatch with local_size_x = kLinearGroup only; GroupsFor lays more groups than one
+// dimension takes into rows. Indices at or beyond the count are nobody's: return. (gl_WorkGroupSize is 1 up to the line that declares it.)
+uint Index() { return gl_GlobalInvocationID.x + gl_GlobalInvocationID.y * (gl_NumWorkGroups.x * kLinearGroup); }
