@@ -12,6 +12,7 @@ packages=(
   libdnnl-dev ocl-icd-opencl-dev                                 # CPU kernels; oneDNN's CMake files ask for OpenCL
   libhwy-dev                                                     # vector loops of our own
   libjpeg-dev libpng-dev libtiff-dev libwebp-dev libopenjp2-7-dev # images
+  libre2-dev                                                     # regular expressions
   libboost-dev libboost-filesystem-dev libboost-system-dev       # opening libraries
   libyaml-cpp-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libcli11-dev
   libxxhash-dev libssl-dev                                       # digests

@@ -83,10 +83,7 @@ void PrintReport(const CompileFlags& flags, const Compiled& compiled) {
   json["context_nodes"] = compiled.files.context_nodes;
   json["plain_nodes"] = compiled.files.plain_nodes;
   json["compile_ms"] = compiled.milliseconds;
-  json["files"] = Json::array();
-  for (const auto& path : Written(compiled.files)) {
-    json["files"].push_back({{"path", path.string()}, {"size", std::filesystem::file_size(path)}});
-  }
+  json["files"] = FilesJson(Written(compiled.files));
   PrintJson(json);
 }
 

@@ -49,17 +49,10 @@ void PrintText(const MergedContext& merged) {
 }
 
 void PrintReport(const MergedContext& merged) {
-  auto list = [](const std::vector<std::filesystem::path>& paths) {
-    Json files = Json::array();
-    for (const auto& path : paths) {
-      files.push_back({{"path", path.string()}, {"size", std::filesystem::file_size(path)}});
-    }
-    return files;
-  };
   Json json;
   json["output"] = merged.model.string();
-  json["written"] = list(merged.written);
-  json["referenced"] = list(merged.referenced);
+  json["written"] = FilesJson(merged.written);
+  json["referenced"] = FilesJson(merged.referenced);
   json["renamed"] = merged.renamed;
   json["context_nodes"] = merged.context_nodes;
   json["plain_nodes"] = merged.plain_nodes;

@@ -80,6 +80,14 @@ std::vector<std::string> WrapText(const std::string& text, size_t width) {
   return lines;
 }
 
+Json FilesJson(const std::vector<std::filesystem::path>& paths) {
+  Json files = Json::array();
+  for (const std::filesystem::path& path : paths) {
+    files.push_back({{"path", path.string()}, {"size", std::filesystem::file_size(path)}});
+  }
+  return files;
+}
+
 void PrintJson(const Json& json) {
   std::cout << PrintableJson(json.dump(2, ' ', false, Json::error_handler_t::replace)) << '\n';
 }

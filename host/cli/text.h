@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -16,6 +17,8 @@ using Json = nlohmann::ordered_json;
 
 // Two spaces of indentation and a line break at the end. What a terminal must not get is escaped.
 void PrintJson(const Json& json);
+// Path and size of each file, for reports.
+Json FilesJson(const std::vector<std::filesystem::path>& paths);
 
 // Rows of cells in aligned columns, each row without trailing spaces.
 class Table {

@@ -6,12 +6,10 @@
 #include "epiphyte/error.hpp"
 #include "host/cli/commands.h"
 #include "host/cli/hints.h"
-#include "host/cli/progress.h"
-#include "host/cli/program.h"
-#include "host/cli/session_flags.h"
 #include "host/cli/plugin_flags.h"
 #include "host/cli/program.h"
 #include "host/cli/progress.h"
+#include "host/cli/session_flags.h"
 #include "host/cli/text.h"
 
 namespace epiphyte::cli {

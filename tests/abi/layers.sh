@@ -72,7 +72,7 @@ plugins/cpu 1.1  ^plugins/cpu/simd/target/
 plugins/cpu 1.2  ^plugins/cpu/simd/inline/
 plugins/cpu 1.3  ^plugins/cpu/simd/(elementwise|convert|reduce|gemm)/
 plugins/cpu 1.4  ^plugins/cpu/simd/(window|sequence)/
-plugins/cpu   1  ^plugins/cpu/images/|^plugins/cpu/onednn/omp_on_host/
+plugins/cpu   1  ^plugins/cpu/(images|re2)/|^plugins/cpu/onednn/omp_on_host/
 plugins/cpu   2  ^plugins/cpu/kernel/
 plugins/cpu   3  ^plugins/cpu/(onednn|text|ml)/
 plugins/cpu   4  ^plugins/cpu/(ops|exec)/

@@ -9,6 +9,7 @@
 #include "core/onnx/model_reader.h"
 #include "core/registry/catalog.h"
 #include "core/runtime/provider_list.h"
+#include "tests/context/compiled_models.h"
 #include "tests/framework/onnx_text.h"
 #include "tests/framework/recording_plugins.h"
 #include "tests/framework/temp_dir.h"
@@ -25,17 +26,7 @@ using testing::IsEmpty;
 
 class CompatibilityTest : public testing::Test {
  protected:
-  std::filesystem::path Compile() {
-    const auto model = dir_.Write("model.onnx", OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
-      g (float[2, 3] x) => (float[2, 2] y) {
-        w = Constant <value = float[3, 2] {1, 2, 3, 4, 5, 6}> ()
-        y = MatMul(x, w)
-      })"));
-    core::SessionOptions options = OptionsFor({"cpu"});
-    options.Set("ep.context_enable", "1");
-    core::Session session(*environment_, model, options);
-    return dir_ / "model_ctx.onnx";
-  }
+  std::filesystem::path Compile() { return CompileMatMul(*environment_, dir_); }
   ContextReport Check(const std::filesystem::path& path, bool with_payloads = true) {
     core::Model model = core::ReadModelFile(path, {});
     return core::CheckContexts(model, path, environment_->catalog(), with_payloads);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/cache/open_session.h"
+#include "tests/context/compiled_models.h"
 #include "tests/context/context_proto.h"
 #include "tests/framework/onnx_text.h"
 #include "tests/framework/recording_plugins.h"
@@ -33,12 +34,7 @@ class ProgressTest : public testing::Test {
   std::filesystem::path WriteMatMul(int64_t rows, int64_t columns) {
     onnx::ModelProto model = ParseProto(OnnxFromText(
         R"(<ir_version: 8, opset_import: ["" : 17]> g (float[1, K] x) => (float[1, M] y) { y = MatMul(x, w) })"));
-    onnx::TensorProto* weights = model.mutable_graph()->add_initializer();
-    weights->set_name("w");
-    weights->set_data_type(onnx::TensorProto::FLOAT);
-    weights->add_dims(rows);
-    weights->add_dims(columns);
-    weights->mutable_raw_data()->resize(static_cast<size_t>(rows * columns * 4), '\x3f');
+    AddEvenWeights(&model, rows, columns);
     return dir_.Write("model.onnx", model.SerializeAsString());
   }
   std::filesystem::path WriteChain(int nodes) {

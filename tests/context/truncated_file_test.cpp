@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/cache/open_session.h"
+#include "tests/context/compiled_models.h"
 #include "tests/context/context_proto.h"
 #include "tests/framework/onnx_text.h"
 #include "tests/framework/recording_plugins.h"
@@ -33,12 +34,7 @@ class TruncatedFileTest : public testing::Test {
         op == "MatMul" ? "float[1, 64] x) => (float[1, 512] y" : "float[64, 512] x) => (float[64, 512] y";
     onnx::ModelProto model = ParseProto(
         OnnxFromText("<ir_version: 8, opset_import: [\"\" : 17]> g (" + shape + ") { y = " + op + "(x, w) }"));
-    onnx::TensorProto* weights = model.mutable_graph()->add_initializer();
-    weights->set_name("w");
-    weights->set_data_type(onnx::TensorProto::FLOAT);
-    weights->add_dims(kRows);
-    weights->add_dims(kColumns);
-    weights->mutable_raw_data()->resize(kRows * kColumns * 4, '\x3f');
+    AddEvenWeights(&model, kRows, kColumns);
     if (external) {
       std::string bytes;
       MakeExternal(model.mutable_graph(), "weights.bin", &bytes);

@@ -8,6 +8,7 @@
 #include "core/context/reseal.h"
 #include "core/onnx/model_reader.h"
 #include "core/onnx/write/model_writer.h"
+#include "tests/context/compiled_models.h"
 #include "tests/framework/onnx_text.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
@@ -25,18 +26,7 @@ using testing::IsEmpty;
 
 class VerifyTest : public testing::Test {
  protected:
-  std::filesystem::path Compile(bool embed = false) {
-    const auto model = dir_.Write("model.onnx", OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
-      g (float[2, 3] x) => (float[2, 2] y) {
-        w = Constant <value = float[3, 2] {1, 2, 3, 4, 5, 6}> ()
-        y = MatMul(x, w)
-      })"));
-    core::SessionOptions options = OptionsFor({"cpu"});
-    options.Set("ep.context_enable", "1");
-    options.Set("ep.context_embed_mode", embed ? "1" : "0");
-    core::Session session(*environment_, model, options);
-    return dir_ / "model_ctx.onnx";
-  }
+  std::filesystem::path Compile(bool embed = false) { return CompileMatMul(*environment_, dir_, embed); }
   VerifyReport Verify(const std::filesystem::path& model) {
     VerifyReport report = core::VerifyContextModel(model, environment_->catalog());
     for (const VerifyProblem& problem : report.problems) EXPECT_EQ(problem.text.find('\n'), std::string::npos);

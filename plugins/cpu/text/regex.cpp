@@ -1,83 +1,46 @@
 #include "plugins/cpu/text/regex.h"
 
-#include <algorithm>
-
-#include "plugins/cpu/text/regex_classes.h"
-#include "plugins/cpu/text/utf8.h"
+#include "plugins/cpu/kernel/kernel.h"
+#include "plugins/cpu/kernel/library_beside.h"
+#include "plugins/cpu/re2/re2_library.h"
 
 namespace epiphyte::cpu {
 namespace {
 
-constexpr uint32_t kNothing = UINT32_MAX;  // position before and behind the text
+// RE2's own default: memory of the compiled program, and of the states that it keeps while it matches.
+constexpr uint64_t kMaxRegexMemory = 8 << 20;
+
+const EpiphyteRegexApi& OpenRe2() {
+  return *reinterpret_cast<EpiphyteRegexFunction>(
+      OpenBesidePlugin("libepiphyte_cpu_re2.so", EPIPHYTE_REGEX, "a regular expression"))();
+}
+
+// The pattern, or its beginning, for messages.
+std::string ShortPattern(const std::string& pattern) {
+  constexpr size_t kMostBytes = 100;
+  if (pattern.size() <= kMostBytes) return pattern;
+  size_t end = kMostBytes;
+  while ((static_cast<unsigned char>(pattern[end]) & 0xC0) == 0x80) --end;  // not inside a character
+  return pattern.substr(0, end) + "...";
+}
 
 }  // namespace
 
-// Set of the instructions that wait for a code point.
-struct Regex::States {
-  explicit States(size_t size) : seen(size) {}
-  std::vector<uint32_t> waiting;
-  std::vector<uint8_t> seen;
-  std::vector<uint32_t> stack;
-  bool matched = false;
-
-  void Clear() {
-    waiting.clear();
-    std::fill(seen.begin(), seen.end(), uint8_t{0});
-    matched = false;
-  }
-};
-
-void Regex::Follow(States& states, uint32_t start, uint32_t previous, uint32_t next) const {
-  states.stack.push_back(start);
-  while (!states.stack.empty()) {
-    const uint32_t at = states.stack.back();
-    states.stack.pop_back();
-    if (states.seen[at] != 0) continue;
-    states.seen[at] = 1;
-    const Instruction& instruction = program_[at];
-    switch (instruction.op) {
-      case Op::kClass: states.waiting.push_back(at); break;
-      case Op::kMatch: states.matched = true; break;
-      case Op::kJump: states.stack.push_back(instruction.a); break;
-      case Op::kSplit:
-        states.stack.push_back(instruction.b);
-        states.stack.push_back(instruction.a);
-        break;
-      case Op::kAssert: {
-        const bool boundary = IsWord(previous) != IsWord(next);
-        bool holds = false;
-        switch (instruction.assertion) {
-          case Assertion::kTextBegin: holds = previous == kNothing; break;
-          case Assertion::kTextEnd: holds = next == kNothing; break;
-          case Assertion::kLineBegin: holds = previous == kNothing || previous == '\n'; break;
-          case Assertion::kLineEnd: holds = next == kNothing || next == '\n'; break;
-          case Assertion::kWordBoundary: holds = boundary; break;
-          case Assertion::kNoWordBoundary: holds = !boundary; break;
-        }
-        if (holds) states.stack.push_back(at + 1);
-        break;
-      }
-    }
-  }
+Regex::Regex(const std::string& pattern) {
+  const EpiphyteRegexApi& re2 = OpenRe2();
+  char message[256] = {};
+  void* regex = re2.compile(pattern.data(), pattern.size(), kMaxRegexMemory, message, sizeof message);
+  if (regex == nullptr)
+    FailOp("pattern '{}' found, RE2's syntax expected: {}", ShortPattern(pattern), ShortPattern(message));
+  regex_ = std::shared_ptr<const void>(regex, [release = re2.release](void* done) { release(done); });
+  full_match_ = re2.full_match;
 }
 
 bool Regex::FullMatch(std::string_view text) const {
-  States now(program_.size()), then(program_.size());
-  size_t at = 0;
-  uint32_t next = text.empty() ? kNothing : DecodeUtf8(text, at);
-  Follow(now, 0, kNothing, next);
-  while (next != kNothing && !now.waiting.empty()) {
-    const uint32_t c = next;
-    next = at < text.size() ? DecodeUtf8(text, at) : kNothing;
-    then.Clear();
-    for (uint32_t state : now.waiting) {
-      const Ranges& ranges = classes_[program_[state].a];
-      const auto above = std::upper_bound(ranges.begin(), ranges.end(), std::pair(c, UINT32_MAX));
-      if (above != ranges.begin() && c <= std::prev(above)->second) Follow(then, state + 1, c, next);
-    }
-    std::swap(now, then);
-  }
-  return next == kNothing && now.matched;
+  const int32_t found = full_match_(regex_.get(), text.data(), text.size());
+  if (found == EPIPHYTE_REGEX_OUT_OF_MEMORY)
+    throw kit::Error(EP_STATUS_OUT_OF_MEMORY, fmt::format("a text of {} bytes can't be matched", text.size()));
+  return found == EPIPHYTE_REGEX_MATCH;
 }
 
 }  // namespace epiphyte::cpu

@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "epiphyte/kit/abi/fail.hpp"
+#include "plugins/vulkan/ops/shader_numbers.h"
 
 namespace epiphyte::vulkan {
 namespace {
 
-// Constants of the shader: subgroups of a workgroup (two by two), steps read at a time, and padding behind each row in
-// workgroup memory.
-constexpr uint32_t kSubgroups = 4;
-constexpr int64_t kSteps = 32;
+using shader::kCoopSubgroups;
+constexpr int64_t kSteps = shader::kCoopSteps;
+// Padding behind each row in workgroup memory: two fours of float16 in the shader.
 constexpr int64_t kPadding = 8;
 
 // A large tile reads each operand less often, but a device wants enough workgroups to be busy. Of the largest side that
@@ -20,8 +20,8 @@ constexpr struct {
   int64_t enough_tiles;
 } kLargestFirst[] = {{128, 128}, {64, 64}, {32, 0}};
 // So that fours are shared out evenly among the invocations of a workgroup, whatever its tile.
-constexpr uint32_t kLeastSubgroup = 128 / 4 / kSubgroups;
-constexpr uint32_t kMostSubgroup = 32 * kSteps / 4 / kSubgroups;
+constexpr uint32_t kLeastSubgroup = 128 / 4 / kCoopSubgroups;
+constexpr uint32_t kMostSubgroup = 32 * kSteps / 4 / kCoopSubgroups;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
@@ -29,13 +29,13 @@ int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 int64_t SharedBytes(const MatrixShape& matrix, int64_t side) {
   constexpr int64_t kHalf = 2, kFloat = 4;
   const int64_t operand = std::max(side * (kSteps + kPadding), kSteps * (side + kPadding));
-  return 2 * operand * kHalf + kSubgroups * matrix.m * (side / 2) * kFloat;
+  return 2 * operand * kHalf + kCoopSubgroups * matrix.m * (side / 2) * kFloat;
 }
 
 }  // namespace
 
 CoopTiles::CoopTiles(const Capabilities& capabilities, int64_t m, int64_t n, int64_t k, int64_t batches)
-    : matrix_(capabilities.coop_matrix), invocations_(kSubgroups * capabilities.subgroup_size) {
+    : matrix_(capabilities.coop_matrix), invocations_(kCoopSubgroups * capabilities.subgroup_size) {
   for (const auto& [side, enough_tiles] : kLargestFirst) {
     // Each of the two by two subgroups has a matrix at least.
     if (side_ != 0 && (side / 2 < matrix_.m || side / 2 < matrix_.n)) break;

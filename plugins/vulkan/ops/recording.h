@@ -10,9 +10,9 @@
 //     }
 //
 // Shapes come from applications and files: compute them with the kit's shape rules, which check, and throw kit::Error
-// (INVALID_ARGUMENT) for what makes no sense; the node's name is added to messages. Every tensor of a program is at most
-// Capabilities::max_buffer_range long, and its elements can be counted in 32 bits: Output and Scratch see to that, with
-// an error that says the size and the limit.
+// (INVALID_ARGUMENT) for what makes no sense; the node's name is added to messages. Every tensor of a program is at
+// most Capabilities::max_buffer_range long, and its elements can be counted in 32 bits: Output and Scratch see to that,
+// with an error that says the size and the limit.
 #pragma once
 
 #include <array>
@@ -26,16 +26,16 @@
 #include <vector>
 
 #include "plugins/vulkan/ops/operator.h"
+#include "plugins/vulkan/ops/shader_numbers.h"
 #include "plugins/vulkan/program/program.h"
 
 namespace epiphyte::vulkan {
 
-// Invocations of a one-dimensional shader's workgroup: local_size_x of all shaders that use Index() of common.glsl.
-inline constexpr uint32_t kLinearGroup = 64;
+using shader::kLinearGroup;
 
 // A value while a program is made: on the device, on the host, or both. Of ops/program_builder.
 struct RecordedValue {
-  int32_t tensor = -1;                    // on the device; -1: not (yet)
+  int32_t tensor = -1;                     // on the device; -1: not (yet)
   std::shared_ptr<const HostTensor> host;  // its elements, where the host knows them
   EpElementType type = EP_TYPE_UNDEFINED;
   Dims dims;

@@ -1,26 +1,25 @@
 #include "plugins/vulkan/ops/workgroup_tiles.h"
 
 #include "epiphyte/kit/abi/fail.hpp"
+#include "plugins/vulkan/ops/shader_numbers.h"
 
 namespace epiphyte::vulkan {
 namespace {
 
-// As in the shader.
-constexpr uint32_t kInvocations = 256;
-
-// A large tile reads each operand less often, but a device wants enough workgroups to be busy. Measured on an H100: with
-// enough tiles, sides of 128, 64 and 32 reach 40, 32 and 27 TFLOP/s; with 24 of 64 that takes 2.5 times as long as with 96
-// of 32.
+// A large tile reads each operand less often, but a device wants enough workgroups to be busy. Measured on an H100:
+// with enough tiles, sides of 128, 64 and 32 reach 40, 32 and 27 TFLOP/s; with 24 of 64 that takes 2.5 times as long as
+// with 96 of 32.
 constexpr int64_t kEnoughTiles = 128;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
 }  // namespace
 
-const WorkgroupTiles::Shape WorkgroupTiles::kLargestFirst[kShapes] = {
-    {.blocks = 2, .side = 16, .steps = 16}, {.blocks = 1, .side = 16, .steps = 16}, {.blocks = 1, .side = 8, .steps = 16}};
+const WorkgroupTiles::Shape WorkgroupTiles::kLargestFirst[kShapes] = {{.blocks = 2, .side = 16, .steps = 16},
+                                                                      {.blocks = 1, .side = 16, .steps = 16},
+                                                                      {.blocks = 1, .side = 8, .steps = 16}};
 
-int64_t WorkgroupTiles::Shape::slices() const { return kInvocations / (side * side); }
+int64_t WorkgroupTiles::Shape::slices() const { return shader::kTileInvocations / (side * side); }
 
 int64_t WorkgroupTiles::Shape::shared_bytes() const {
   constexpr int64_t kFour = 4 * sizeof(float);
@@ -40,7 +39,7 @@ WorkgroupTiles::WorkgroupTiles(const Capabilities& capabilities, int64_t m, int6
   }
   if (!fits) {
     why_not_ = "the device has too little workgroup memory";
-  } else if (capabilities.max_workgroup_invocations < kInvocations) {
+  } else if (capabilities.max_workgroup_invocations < shader::kTileInvocations) {
     why_not_ = "the device's workgroups are too small";
   }
   const int64_t groups[] = {CeilDiv(n, shape_.tile()), CeilDiv(m, shape_.tile()), batches};
@@ -55,12 +54,11 @@ WorkgroupTiles::WorkgroupTiles(const Capabilities& capabilities, int64_t m, int6
   if (why_not_.empty() && passes_ > capabilities.max_passes) why_not_ = "sums are too long for the device's loops";
 }
 
-std::string WorkgroupTiles::Describe() const {
-  return kit::TextOf("tiles of ", shape_.tile(), " by ", shape_.tile());
-}
+std::string WorkgroupTiles::Describe() const { return kit::TextOf("tiles of ", shape_.tile(), " by ", shape_.tile()); }
 
 void WorkgroupTiles::Complete(Dispatch* dispatch) const {
-  for (const uint32_t constant : {shape_.blocks, shape_.side, shape_.steps}) dispatch->specialization.push_back(constant);
+  for (const uint32_t constant : {shape_.blocks, shape_.side, shape_.steps})
+    dispatch->specialization.push_back(constant);
   dispatch->groups = groups_;
   dispatch->passes = passes_;
 }

@@ -7,25 +7,25 @@
 #ifndef ACTIVATION_GLSL
 #define ACTIVATION_GLSL
 
+#include "map_op.glsl"
 #include "math.glsl"
 
-#define ACTIVATION_RELU 6u
-#define ACTIVATION_NONE 27u  // kCount
+#define ACTIVATION_NONE (kMapClip + 1u)  // ElementwiseOp::kCount
 
 // Activations of a few instructions, which a shader may contain many times.
 float ActivateShort(uint op, float x, float p0, float p1) {
   switch (op) {
-    case 6u: return Relu(x);
-    case 9u: return -x;
-    case 10u: return Magnitude(x);
-    case 11u: return sqrt(x);
-    case 15u: return 1.0 / x;
-    case 17u: return x * HardSigmoid(x, 0.166666667, 0.5);  // HardSwish
-    case 20u: return x * x;
-    case 21u: return x * x * x;
-    case 23u: return x < 0.0 ? x * p0 : x;  // LeakyRelu
-    case 25u: return HardSigmoid(x, p0, p1);
-    case 26u: return Within(x, p0, p1);  // Clip
+    case kMapRelu: return Relu(x);
+    case kMapNeg: return -x;
+    case kMapAbs: return Magnitude(x);
+    case kMapSqrt: return sqrt(x);
+    case kMapReciprocal: return 1.0 / x;
+    case kMapHardSwish: return x * HardSigmoid(x, 0.166666667, 0.5);
+    case kMapSquare: return x * x;
+    case kMapCube: return x * x * x;
+    case kMapLeakyRelu: return x < 0.0 ? x * p0 : x;
+    case kMapHardSigmoid: return HardSigmoid(x, p0, p1);
+    case kMapClip: return Within(x, p0, p1);
     default: return x;
   }
 }
@@ -33,16 +33,16 @@ float ActivateShort(uint op, float x, float p0, float p1) {
 #if defined(LONG_ACTIVATIONS)
 float Activate(uint op, float x, float p0, float p1) {
   switch (op) {
-    case 7u: return Sigmoid(x);
-    case 8u: return Tanh(x);
-    case 12u: return Exp(x);
-    case 13u: return Log(x);
-    case 14u: return Erf(x);
-    case 16u: return Softplus(x);
-    case 18u: return Gelu(x);
-    case 19u: return GeluTanh(x);
-    case 22u: return x * Sigmoid(x);               // Swish
-    case 24u: return x < 0.0 ? p0 * Expm1(x) : x;  // Elu
+    case kMapSigmoid: return Sigmoid(x);
+    case kMapTanh: return Tanh(x);
+    case kMapExp: return Exp(x);
+    case kMapLog: return Log(x);
+    case kMapErf: return Erf(x);
+    case kMapSoftplus: return Softplus(x);
+    case kMapGelu: return Gelu(x);
+    case kMapGeluTanh: return GeluTanh(x);
+    case kMapSwish: return x * Sigmoid(x);
+    case kMapElu: return x < 0.0 ? p0 * Expm1(x) : x;
     default: return ActivateShort(op, x, p0, p1);
   }
 }

@@ -14,7 +14,7 @@
 #define FLOATS
 #include "math.glsl"
 #endif
-layout(local_size_x = 64) in;
+layout(local_size_x = kLinearGroup) in;
 
 layout(std430, set = 0, binding = 1) readonly buffer X { T x[]; };
 layout(std430, set = 0, binding = 2) readonly buffer Places { uint places[]; };  // input of the second dispatch

@@ -5,7 +5,7 @@
 #version 450
 #include "common.glsl"
 
-layout(local_size_x = 64) in;
+layout(local_size_x = kLinearGroup) in;
 layout(std430, set = 0, binding = 1) readonly buffer Past { T past[]; };
 layout(std430, set = 0, binding = 2) readonly buffer Fresh { T fresh[]; };
 layout(std430, set = 0, binding = 3) writeonly buffer Present { T present[]; };

@@ -17,10 +17,6 @@
 #define ROW_CONSTANTS 2
 #include "rows.glsl"
 
-#define FLAG_MASK 1u
-#define FLAG_CAUSAL 2u
-#define FLAG_SOFTCAP 4u
-#define FLAG_LENGTHS 8u
 layout(constant_id = 0) const uint kFlags = 0u;
 layout(constant_id = 1) const uint kShown = 4u;  // stage that is written out: raw, capped, masked, softmax; 4: none
 layout(std430, set = 0, binding = 1) buffer Scores { T scores[]; };
@@ -46,13 +42,13 @@ float P_SOFTCAP = uintBitsToFloat(p[11]);
 uint VisibleKeys(uint image, uint query) {
   int visible = int(P_TOTAL);
   int before = int(P_BEFORE);
-  if ((kFlags & FLAG_LENGTHS) != 0u) {
+  if ((kFlags & kAttentionLengths) != 0u) {
     const uvec2 given = lengths[image];
     const int length = given.y == 0u ? int(min(given.x, 0x7FFFFFFFu)) : (int(given.y) < 0 ? 0 : 0x7FFFFFFF);
     visible = min(visible, length);
     if (before < 0) before = length - int(P_QUERIES);
   }
-  if ((kFlags & FLAG_CAUSAL) != 0u && before < int(P_TOTAL)) visible = min(visible, int(query) + before + 1);
+  if ((kFlags & kAttentionCausal) != 0u && before < int(P_TOTAL)) visible = min(visible, int(query) + before + 1);
   return uint(max(visible, 0));
 }
 
@@ -68,9 +64,9 @@ void Compute(uint row) {
   for (uint i = row_first; i < P_TOTAL; i += row_step) {
     float value = float(scores[at + i]);
     if (kShown == 0u) shown[row * P_TOTAL + i] = T(value);
-    if ((kFlags & FLAG_SOFTCAP) != 0u) value = Tanh(value / P_SOFTCAP) * P_SOFTCAP;
+    if ((kFlags & kAttentionSoftcap) != 0u) value = Tanh(value / P_SOFTCAP) * P_SOFTCAP;
     if (kShown == 1u) shown[row * P_TOTAL + i] = T(value);
-    if ((kFlags & FLAG_MASK) != 0u) {
+    if ((kFlags & kAttentionMask) != 0u) {
       if (i >= P_MASK_LENGTH) {
         value = -Infinity();
       } else {

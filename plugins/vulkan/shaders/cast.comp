@@ -75,7 +75,7 @@
 #define Y int8_t
 #endif
 
-layout(local_size_x = 64) in;
+layout(local_size_x = kLinearGroup) in;
 layout(std430, set = 0, binding = 1) readonly buffer From { T x[]; };
 layout(std430, set = 0, binding = 2) writeonly buffer To { Y y[]; };
 

@@ -60,10 +60,12 @@
 #define M uvec4
 #endif
 
+#include "numbers.glsl"
+
 // Words that the operator gives (Dispatch::parameters).
 layout(std430, set = 0, binding = 0) readonly buffer Parameters { uint p[]; };
 
-// Linear index of an invocation in a dispatch; local_size_x must be 64. GroupsFor arranges groups in rows if one
+// Linear index of an invocation in a dispatch; local_size_x must be kLinearGroup. GroupsFor arranges groups in rows if one
 // dimension can't hold them. An invocation with an index beyond the count must return. (gl_WorkGroupSize is 1 before
 // the line that declares it.)
-uint Index() { return gl_GlobalInvocationID.x + gl_GlobalInvocationID.y * (gl_NumWorkGroups.x * 64u); }
+uint Index() { return gl_GlobalInvocationID.x + gl_GlobalInvocationID.y * (gl_NumWorkGroups.x * kLinearGroup); }

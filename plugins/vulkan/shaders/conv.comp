@@ -6,7 +6,7 @@
 #version 450
 #include "common.glsl"
 #include "conv.glsl"
-layout(local_size_x = 64) in;
+layout(local_size_x = kLinearGroup) in;
 
 layout(std430, set = 0, binding = 1) readonly buffer X { T x[]; };
 layout(std430, set = 0, binding = 2) readonly buffer W { T4 w[]; };

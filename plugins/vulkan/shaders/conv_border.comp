@@ -3,7 +3,7 @@
 // Planes with zeros around them, or without some of their edge: an invocation writes up to 16 elements of a row.
 #version 450
 #include "common.glsl"
-layout(local_size_x = 64) in;
+layout(local_size_x = kLinearGroup) in;
 
 layout(std430, set = 0, binding = 1) readonly buffer X { T x[]; };
 layout(std430, set = 0, binding = 2) writeonly buffer Y { T y[]; };

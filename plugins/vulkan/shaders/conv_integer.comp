@@ -6,14 +6,8 @@
 #extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
 
-layout(local_size_x = 64) in;
+layout(local_size_x = kLinearGroup) in;
 #include "quantization.glsl"
-#define FLAG_X_SIGNED 1u
-#define FLAG_W_SIGNED 2u
-#define FLAG_Y_SIGNED 4u
-#define FLAG_X_ZERO 8u
-#define FLAG_W_ZERO 16u
-#define FLAG_BIAS 32u
 layout(constant_id = 0) const uint kFlags = 0u;
 layout(std430, set = 0, binding = 1) readonly buffer X { uint8_t x[]; };
 layout(std430, set = 0, binding = 2) readonly buffer W { uint8_t w[]; };
@@ -61,9 +55,9 @@ void main() {
   const uint first = rest % blocks * 4u;  // first filter of this invocation in its group
   const uint group = rest / blocks % (P_FILTERS / P_FILTERS_PER_GROUP);
   const uint image = rest / (blocks * (P_FILTERS / P_FILTERS_PER_GROUP));
-  const bool x_signed = (kFlags & FLAG_X_SIGNED) != 0u;
-  const bool w_signed = (kFlags & FLAG_W_SIGNED) != 0u;
-  const int x_less = (kFlags & FLAG_X_ZERO) == 0u ? 0 : ByteValue(uint(x_zero[0]), x_signed);
+  const bool x_signed = (kFlags & kConvXSigned) != 0u;
+  const bool w_signed = (kFlags & kConvWSigned) != 0u;
+  const int x_less = (kFlags & kConvXZero) == 0u ? 0 : ByteValue(uint(x_zero[0]), x_signed);
 
   const uint depth = P_CHANNELS_PER_GROUP * uint(P_KERNEL[0] * P_KERNEL[1] * P_KERNEL[2]);
   uint w_at[4];
@@ -73,7 +67,7 @@ void main() {
     const uint filter_index = group * P_FILTERS_PER_GROUP + min(first + f, P_FILTERS_PER_GROUP - 1u);
     w_at[f] = filter_index * depth;
     w_less[f] =
-        (kFlags & FLAG_W_ZERO) == 0u ? 0 : ByteValue(uint(w_zero[filter_index * P_W_ZERO_STRIDE]), w_signed);
+        (kFlags & kConvWZero) == 0u ? 0 : ByteValue(uint(w_zero[filter_index * P_W_ZERO_STRIDE]), w_signed);
     sums[f] = 0;
   }
   uint tap = 0u;
@@ -99,9 +93,9 @@ void main() {
     const uint filter_index = group * P_FILTERS_PER_GROUP + first + f;
     const uint at = (image * P_FILTERS + filter_index) * positions + index % positions;
 #ifdef REQUANTIZED
-    const bool y_signed = (kFlags & FLAG_Y_SIGNED) != 0u;
+    const bool y_signed = (kFlags & kConvYSigned) != 0u;
     int sum = sums[f];
-    if ((kFlags & FLAG_BIAS) != 0u) sum += bias[filter_index];
+    if ((kFlags & kConvBias) != 0u) sum += bias[filter_index];
     const float factor = Quotient(x_scale[0], y_scale[0]) * w_scale[filter_index * P_W_SCALE_STRIDE];
     const float zero = float(ByteValue(uint(y_zero[0]), y_signed));
     y[at] = uint8_t(Saturate(float(sum) * factor, zero, y_signed));

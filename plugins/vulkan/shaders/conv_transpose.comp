@@ -5,7 +5,7 @@
 // ops/nn/conv_transpose.cpp.
 #version 450
 #include "common.glsl"
-layout(local_size_x = 64) in;
+layout(local_size_x = kLinearGroup) in;
 
 layout(std430, set = 0, binding = 1) readonly buffer X { T x[]; };
 #if defined(T_F16)

@@ -13,6 +13,8 @@
 #ifndef COOP_GLSL
 #define COOP_GLSL
 
+#include "numbers.glsl"
+
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #extension GL_KHR_memory_scope_semantics : require
@@ -32,7 +34,7 @@ layout(constant_id = COOP_CONSTANTS + 6) const uint kFetches = 4u;  // fours of 
 #define RIGHT_MATRIX fcoopmatNV<16, gl_ScopeSubgroup, kK, kN>
 #define SUM_MATRIX fcoopmatNV<32, gl_ScopeSubgroup, kM, kN>
 
-const uint kSteps = 32u;
+const uint kSteps = kCoopSteps;
 const uint kSubgroupRows = kDown * kM;
 const uint kSubgroupColumns = kAcross * kN;
 const uint kRows = 2u * kSubgroupRows;  // rows of the tile
@@ -53,7 +55,7 @@ shared uvec2 right_tile[kSteps * kColumnPitch];
 #endif
 // For each subgroup a row of its matrices, on their way to where each element is an invocation's.
 const uint kStaged = kM * kSubgroupColumns;
-shared float staged[4u * kStaged];
+shared float staged[kCoopSubgroups * kStaged];
 
 // --- Of the shader
 

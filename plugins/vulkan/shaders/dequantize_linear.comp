@@ -8,7 +8,7 @@
 #version 450
 #include "common.glsl"
 
-layout(local_size_x = 64) in;
+layout(local_size_x = kLinearGroup) in;
 #include "scale_index.glsl"
 layout(std430, set = 0, binding = 1) readonly buffer X { Q x[]; };
 layout(std430, set = 0, binding = 2) readonly buffer Scales { T scales[]; };

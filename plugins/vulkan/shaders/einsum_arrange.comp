@@ -6,7 +6,7 @@
 #version 450
 #include "common.glsl"
 
-layout(local_size_x = 64) in;
+layout(local_size_x = kLinearGroup) in;
 layout(std430, set = 0, binding = 1) readonly buffer X { T x[]; };
 layout(std430, set = 0, binding = 2) writeonly buffer Y { T y[]; };
 // The words of p[], each read once, before main, as in product.glsl.

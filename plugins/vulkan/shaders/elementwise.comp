@@ -141,18 +141,18 @@ C Parameter(uint i) {
 #if defined(COMPARES)
 R Compute(uint op, C a, C b, C p0, C p1) {
   switch (op) {
-    case 96u: return uint(a == b);
-    case 97u: return uint(a < b);
-    case 98u: return uint(a <= b);
-    case 99u: return uint(a > b);
-    case 100u: return uint(a >= b);
+    case kMapEqual: return uint(a == b);
+    case kMapLess: return uint(a < b);
+    case kMapLessOrEqual: return uint(a <= b);
+    case kMapGreater: return uint(a > b);
+    case kMapGreaterOrEqual: return uint(a >= b);
 #ifdef FLOATS
-    case 101u: return uint(IsNan(a));
-    case 102u: return uint(IsInf(a) && (a > 0.0 ? p0 : p1) != 0.0);
+    case kMapIsNaN: return uint(IsNan(a));
+    case kMapIsInf: return uint(IsInf(a) && (a > 0.0 ? p0 : p1) != 0.0);
 #endif
-    case 103u: return uint(a != b);
-    case 104u: return uint(a != C(0) && b != C(0));
-    case 105u: return uint(a != C(0) || b != C(0));
+    case kMapXor: return uint(a != b);
+    case kMapAnd: return uint(a != C(0) && b != C(0));
+    case kMapOr: return uint(a != C(0) || b != C(0));
   }
   return 0u;
 }
@@ -161,39 +161,39 @@ R Compute(uint op, C a, C b, C p0, C p1) {
   // Exact, because a driver may make b of (a + b) - a, which is NaN where a is infinite.
   precise C exact = C(0);
   switch (op) {
-    case 0u: exact = a + b; return exact;
-    case 1u: exact = a - b; return exact;
-    case 2u: exact = a * b; return exact;
-    case 3u: return Quotient(a, b);
-    case 4u: return Larger(a, b);
-    case 5u: return Smaller(a, b);
+    case kMapAdd: exact = a + b; return exact;
+    case kMapSub: exact = a - b; return exact;
+    case kMapMul: exact = a * b; return exact;
+    case kMapDiv: return Quotient(a, b);
+    case kMapMax: return Larger(a, b);
+    case kMapMin: return Smaller(a, b);
 #if STEPS == 1
-    case 32u: return floor(a);
-    case 33u: return ceil(a);
-    case 34u: return roundEven(a);
-    case 35u: return Sign(a);
-    case 36u: return Sin(a);
-    case 37u: return Cos(a);
-    case 38u: return Tan(a);
-    case 39u: return Asin(a);
-    case 40u: return Acos(a);
-    case 41u: return Atan(a);
-    case 42u: return Sinh(a);
-    case 43u: return Cosh(a);
-    case 44u: return Asinh(a);
-    case 45u: return Acosh(a);
-    case 46u: return Atanh(a);
-    case 47u: return p1 * (a <= 0.0 ? p0 * Expm1(a) : a);
-    case 48u: return a < 0.0 ? p0 * Expm1(a / p0) : a;
-    case 49u: return a / (1.0 + Magnitude(a));
-    case 50u: return a * Tanh(Softplus(a));
-    case 51u: return a * Sigmoid(p0 * a);
-    case 52u: return a > p0 ? a : 0.0;
-    case 53u: return a < -p1 ? a + p0 : (a > p1 ? a - p0 : 0.0);
-    case 64u: return Pow(a, b);
-    case 65u: return FlooredRemainder(a, b);
-    case 66u: return TruncatedRemainder(a, b);
-    case 67u: return a < 0.0 ? a * b : a;
+    case kMapFloor: return floor(a);
+    case kMapCeil: return ceil(a);
+    case kMapRound: return roundEven(a);
+    case kMapSign: return Sign(a);
+    case kMapSin: return Sin(a);
+    case kMapCos: return Cos(a);
+    case kMapTan: return Tan(a);
+    case kMapAsin: return Asin(a);
+    case kMapAcos: return Acos(a);
+    case kMapAtan: return Atan(a);
+    case kMapSinh: return Sinh(a);
+    case kMapCosh: return Cosh(a);
+    case kMapAsinh: return Asinh(a);
+    case kMapAcosh: return Acosh(a);
+    case kMapAtanh: return Atanh(a);
+    case kMapSelu: return p1 * (a <= 0.0 ? p0 * Expm1(a) : a);
+    case kMapCelu: return a < 0.0 ? p0 * Expm1(a / p0) : a;
+    case kMapSoftsign: return a / (1.0 + Magnitude(a));
+    case kMapMish: return a * Tanh(Softplus(a));
+    case kMapSwishBy: return a * Sigmoid(p0 * a);
+    case kMapThresholdedRelu: return a > p0 ? a : 0.0;
+    case kMapShrink: return a < -p1 ? a + p0 : (a > p1 ? a - p0 : 0.0);
+    case kMapPow: return Pow(a, b);
+    case kMapMod: return FlooredRemainder(a, b);
+    case kMapFmod: return TruncatedRemainder(a, b);
+    case kMapPRelu: return a < 0.0 ? a * b : a;
 #endif
   }
   return Activate(op, a, p0, p1);

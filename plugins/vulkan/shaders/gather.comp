@@ -8,7 +8,7 @@
 // GatherND of several; with `batched` the indices are [outer, tuples, depth], else all of outer share [tuples, depth].
 #include "common.glsl"
 
-layout(local_size_x = 64) in;
+layout(local_size_x = kLinearGroup) in;
 layout(std430, set = 0, binding = 1) readonly buffer X { T x[]; };
 layout(std430, set = 0, binding = 2) readonly buffer Ix { uint ix[]; };
 layout(std430, set = 0, binding = 3) writeonly buffer Y { T y[]; };

@@ -6,7 +6,7 @@
 // y[i] = x[i with indices[i] in place of the axis]; y and indices are row-major and have the same shape.
 #include "common.glsl"
 
-layout(local_size_x = 64) in;
+layout(local_size_x = kLinearGroup) in;
 layout(std430, set = 0, binding = 1) readonly buffer X { T x[]; };
 layout(std430, set = 0, binding = 2) readonly buffer Ix { uint ix[]; };
 layout(std430, set = 0, binding = 3) writeonly buffer Y { T y[]; };

@@ -5,7 +5,7 @@
 // first, each from -1 to 1 over its axis.
 #include "common.glsl"
 
-layout(local_size_x = 64) in;
+layout(local_size_x = kLinearGroup) in;
 layout(constant_id = 0) const uint kMode = 0;     // linear, nearest, cubic
 layout(constant_id = 1) const uint kPadding = 0;  // zeros, border, reflection
 layout(constant_id = 2) const bool kAlignCorners = false;

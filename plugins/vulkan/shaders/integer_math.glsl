@@ -1,5 +1,7 @@
-// Operations of integers of type T, computed in C, by the numbers of ops/math/map_op.h. They are defined for every
+// Operations of integers of type T, computed in C, by the numbers of MapOp. They are defined for every
 // value: results wrap when they are stored, dividing by zero gives zero.
+#include "map_op.glsl"
+
 const C kBits = C(
 #if defined(T_U8) || defined(T_I8) || defined(T_BOOL)
     8
@@ -41,33 +43,33 @@ C ShiftRight(C a, C by) { return by >= kBits ? C(0) : a >> by; }
 
 C Apply(uint op, C a, C b, C p0, C p1) {
   switch (op) {
-    case 0u: return a + b;
-    case 1u: return a - b;
-    case 2u: return a * b;
-    case 3u: return Divide(a, b);
-    case 4u: return a >= b ? a : b;
-    case 5u: return a <= b ? a : b;
-    case 6u: return a < C(0) ? C(0) : a;
-    case 9u: return C(0) - a;
-    case 10u: return a < C(0) ? C(0) - a : a;
-    case 20u: return a * a;
-    case 21u: return a * a * a;
-    case 26u: {
+    case kMapAdd: return a + b;
+    case kMapSub: return a - b;
+    case kMapMul: return a * b;
+    case kMapDiv: return Divide(a, b);
+    case kMapMax: return a >= b ? a : b;
+    case kMapMin: return a <= b ? a : b;
+    case kMapRelu: return a < C(0) ? C(0) : a;
+    case kMapNeg: return C(0) - a;
+    case kMapAbs: return a < C(0) ? C(0) - a : a;
+    case kMapSquare: return a * a;
+    case kMapCube: return a * a * a;
+    case kMapClip: {
       const C above = a < p0 ? p0 : a;
       return above > p1 ? p1 : above;
     }
-    case 35u: return a > C(0) ? C(1) : (a < C(0) ? C(-1) : C(0));
-    case 54u: return ~a;
-    case 55u: return a == C(0) ? C(1) : C(0);
-    case 64u: return Power(a, b);
-    case 65u: return FlooredRemainder(a, b);
-    case 66u: return Remainder(a, b);
-    case 67u: return a < C(0) ? a * b : a;
-    case 68u: return ShiftLeft(a, b);
-    case 69u: return ShiftRight(a, b);
-    case 70u: return a & b;
-    case 71u: return a | b;
-    case 72u: return a ^ b;
+    case kMapSign: return a > C(0) ? C(1) : (a < C(0) ? C(-1) : C(0));
+    case kMapBitwiseNot: return ~a;
+    case kMapNot: return a == C(0) ? C(1) : C(0);
+    case kMapPow: return Power(a, b);
+    case kMapMod: return FlooredRemainder(a, b);
+    case kMapFmod: return Remainder(a, b);
+    case kMapPRelu: return a < C(0) ? a * b : a;
+    case kMapShiftLeft: return ShiftLeft(a, b);
+    case kMapShiftRight: return ShiftRight(a, b);
+    case kMapBitwiseAnd: return a & b;
+    case kMapBitwiseOr: return a | b;
+    case kMapBitwiseXor: return a ^ b;
   }
   return a;
 }

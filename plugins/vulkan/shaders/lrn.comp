@@ -5,7 +5,7 @@
 #version 450
 #include "common.glsl"
 #include "math.glsl"
-layout(local_size_x = 64) in;
+layout(local_size_x = kLinearGroup) in;
 
 layout(std430, set = 0, binding = 1) readonly buffer X { T x[]; };
 layout(std430, set = 0, binding = 2) writeonly buffer Y { T y[]; };

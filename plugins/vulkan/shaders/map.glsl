@@ -12,7 +12,7 @@
 #extension GL_EXT_control_flow_attributes : enable
 #include "divide.glsl"
 
-layout(local_size_x = 64) in;
+layout(local_size_x = kLinearGroup) in;
 layout(constant_id = 0) const uint kWidth = 1u;  // 1 or 4
 layout(constant_id = 1) const bool kFlat = false;  // p[1] is 0
 layout(constant_id = 2) const uint kSplat = 0u;    // bit k: all of an invocation's elements meet one of operand k

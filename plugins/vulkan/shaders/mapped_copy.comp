@@ -7,7 +7,7 @@
 // strided_copy.comp an invocation makes up to four elements of the last axis.
 #include "common.glsl"
 
-layout(local_size_x = 64) in;
+layout(local_size_x = kLinearGroup) in;
 layout(std430, set = 0, binding = 1) readonly buffer X { T x[]; };
 layout(std430, set = 0, binding = 2) readonly buffer Fill { T fill[]; };
 layout(std430, set = 0, binding = 3) writeonly buffer Y { T y[]; };

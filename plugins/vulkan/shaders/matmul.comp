@@ -31,7 +31,7 @@
 #include "common.glsl"
 #include "product.glsl"
 
-layout(local_size_x = 64) in;
+layout(local_size_x = kLinearGroup) in;
 #ifdef B_ANY
 layout(std430, set = 0, binding = 1) readonly buffer Left { T a_data[]; };
 layout(std430, set = 0, binding = 2) readonly buffer Right { T b_data[]; };

@@ -6,14 +6,8 @@
 #extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
 
-layout(local_size_x = 64) in;
+layout(local_size_x = kLinearGroup) in;
 #include "quantization.glsl"
-#define FLAG_A_SIGNED 1u
-#define FLAG_B_SIGNED 2u
-#define FLAG_Y_SIGNED 4u
-#define FLAG_A_ZERO 8u
-#define FLAG_B_ZERO 16u
-#define FLAG_TABLE 32u
 layout(constant_id = 0) const uint kFlags = 0u;
 layout(std430, set = 0, binding = 1) readonly buffer Left { uint8_t a_data[]; };
 layout(std430, set = 0, binding = 2) readonly buffer Right { uint8_t b_data[]; };
@@ -55,12 +49,12 @@ void main() {
   const uint row = index / across % down * 4u;
   const uint batch = index / (across * down);
   uint a_matrix = batch * P_A_MATRIX, b_matrix = batch * P_B_MATRIX;
-  if ((kFlags & FLAG_TABLE) != 0u) {
+  if ((kFlags & kIntegerTable) != 0u) {
     a_matrix = p[P_TABLE + batch * 2u];
     b_matrix = p[P_TABLE + batch * 2u + 1u];
   }
-  const bool a_signed = (kFlags & FLAG_A_SIGNED) != 0u;
-  const bool b_signed = (kFlags & FLAG_B_SIGNED) != 0u;
+  const bool a_signed = (kFlags & kIntegerASigned) != 0u;
+  const bool b_signed = (kFlags & kIntegerBSigned) != 0u;
 
   uint a_at[4];
   int a_less[4];
@@ -71,10 +65,10 @@ void main() {
     const uint r = min(row + i, P_M - 1u), c = min(column + i, P_N - 1u);
     a_at[i] = (a_matrix * P_M + r) * P_K;
     b_at[i] = b_matrix * P_K * P_N + c;
-    a_less[i] = (kFlags & FLAG_A_ZERO) == 0u
+    a_less[i] = (kFlags & kIntegerAZero) == 0u
                     ? 0
                     : ByteValue(uint(a_zero[a_matrix * P_A_ZERO_MATRIX + r * P_A_ZERO_ROW]), a_signed);
-    b_less[i] = (kFlags & FLAG_B_ZERO) == 0u
+    b_less[i] = (kFlags & kIntegerBZero) == 0u
                     ? 0
                     : ByteValue(uint(b_zero[b_matrix * P_B_ZERO_MATRIX + c * P_B_ZERO_COLUMN]), b_signed);
     [[unroll]] for (uint j = 0u; j < 4u; ++j) sums[i][j] = 0;
@@ -94,7 +88,7 @@ void main() {
       if (column + j >= P_N) break;
       const uint at = (batch * P_M + row + i) * P_N + column + j;
 #ifdef REQUANTIZED
-      const bool y_signed = (kFlags & FLAG_Y_SIGNED) != 0u;
+      const bool y_signed = (kFlags & kIntegerYSigned) != 0u;
       const float factor = Quotient(a_scale[(row + i) * P_A_SCALE_ROW], y_scale[(row + i) * P_Y_SCALE_ROW]) *
                            b_scale[(column + j) * P_B_SCALE_COLUMN];
       const float zero = float(ByteValue(uint(y_zero[(row + i) * P_Y_ZERO_ROW]), y_signed));

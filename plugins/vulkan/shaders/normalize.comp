@@ -6,7 +6,7 @@
 #version 450
 #include "common.glsl"
 #include "normalization.glsl"
-layout(local_size_x = 64) in;
+layout(local_size_x = kLinearGroup) in;
 
 layout(std430, set = 0, binding = 1) readonly buffer X { T x[]; };
 layout(std430, set = 0, binding = 2) readonly buffer A { float a[]; };
@@ -15,8 +15,7 @@ layout(std430, set = 0, binding = 4) readonly buffer Scale { T scale[]; };
 layout(std430, set = 0, binding = 5) readonly buffer Bias { T bias[]; };
 layout(std430, set = 0, binding = 6) writeonly buffer Y { T y[]; };
 
-// 0: x / a, or 0 where a is 0. 1: (x - a) / (b + epsilon). 2: (x - a) / sqrt(b^2 + epsilon) * scale + bias.
-layout(constant_id = 2) const uint kForm = 0;
+layout(constant_id = 2) const uint kForm = kNormalizeDivide;
 
 #define GROUPS p[7]
 #define GROUP_SIZE(i) p[8 + 2 * (i)]
@@ -42,15 +41,15 @@ void main() {
 
   const uint base = run * size;
   ParameterWalk walk = ParameterWalk(0, 0, 0);
-  if (kForm == 2) walk = WalkFrom((base + first) / ROW_SIZE, (base + first) % ROW_SIZE);
+  if (kForm == kNormalizeRows) walk = WalkFrom((base + first) / ROW_SIZE, (base + first) % ROW_SIZE);
   const uint end = min(first + kElements, size);
   for (uint i = first; i < end; ++i) {
     const float element = float(x[base + i]);
     const float by = a[statistic];
     float value;
-    if (kForm == 0) {
+    if (kForm == kNormalizeDivide) {
       value = by == 0.0 ? 0.0 : element / by;
-    } else if (kForm == 1) {
+    } else if (kForm == kNormalizeCentred) {
       value = (element - by) / (b[statistic] + EPSILON);
     } else {
       const uint at = IndexOf(walk);

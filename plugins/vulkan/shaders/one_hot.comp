@@ -6,7 +6,7 @@
 // y [outer, depth, inner] is values[1] where indices [outer, inner] name the place along depth, else values[0].
 #include "common.glsl"
 
-layout(local_size_x = 64) in;
+layout(local_size_x = kLinearGroup) in;
 layout(constant_id = 0) const bool kFloatIndices = false;  // indices are float32; fractions are cut off
 layout(std430, set = 0, binding = 1) readonly buffer Ix { uint ix[]; };
 layout(std430, set = 0, binding = 2) readonly buffer Values { T values[]; };

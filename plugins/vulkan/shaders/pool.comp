@@ -22,7 +22,7 @@
 #if defined(QUANTIZED)
 #include "quantization.glsl"
 #endif
-layout(local_size_x = 64) in;
+layout(local_size_x = kLinearGroup) in;
 
 layout(std430, set = 0, binding = 1) readonly buffer X { T x[]; };
 layout(std430, set = 0, binding = 2) writeonly buffer Y { T y[]; };
@@ -30,8 +30,7 @@ layout(std430, set = 0, binding = 2) writeonly buffer Y { T y[]; };
 layout(std430, set = 0, binding = 3) writeonly buffer Indices { uvec2 indices[]; };  // int64
 #endif
 
-const uint kMaximum = 0, kAverage = 1, kNorm = 2;
-layout(constant_id = 0) const uint kPool = kMaximum;
+layout(constant_id = 0) const uint kPool = kPoolMaximum;
 layout(constant_id = 1) const uint kColumnMajor = 0;    // indices
 layout(constant_id = 2) const uint kPaddingCounts = 0;  // in averages
 
@@ -93,7 +92,7 @@ void main() {
 #if defined(QUANTIZED)
   float value = 0.0;
 #elif defined(FLOATS)
-  C value = kPool == kMaximum ? -Infinity() : 0.0;
+  C value = kPool == kPoolMaximum ? -Infinity() : 0.0;
 #else
   C value = C(0);
 #endif
@@ -121,8 +120,8 @@ void main() {
       for (int kx = 0; kx < taps_x.count; ++kx) {
         const C element = C(x[plane * plane_size + at]);
 #if defined(FLOATS)
-        if (kPool == kAverage) value += element;
-        if (kPool == kNorm) {
+        if (kPool == kPoolAverage) value += element;
+        if (kPool == kPoolNorm) {
           const float magnitude = abs(element);
           value += EXPONENT == 2.0 ? magnitude * magnitude
                                    : EXPONENT == 1.0 ? magnitude : Exp(EXPONENT * Log(magnitude));
@@ -131,7 +130,7 @@ void main() {
 #else
         const bool wins = element > value;
 #endif
-        if (kPool == kMaximum && (!any || wins)) {
+        if (kPool == kPoolMaximum && (!any || wins)) {
           value = element;
           found = at;
         }
@@ -152,8 +151,8 @@ void main() {
   y[index] = T(C(Quantised(Quotient(real, Y_SCALE), Y_ZERO, LOWEST, HIGHEST)));
 #else
 #if defined(FLOATS)
-  if (kPool == kAverage) value /= counted;
-  if (kPool == kNorm) value = EXPONENT == 2.0 ? sqrt(value) : EXPONENT == 1.0 ? value : Exp(Log(value) / EXPONENT);
+  if (kPool == kPoolAverage) value /= counted;
+  if (kPool == kPoolNorm) value = EXPONENT == 2.0 ? sqrt(value) : EXPONENT == 1.0 ? value : Exp(Log(value) / EXPONENT);
 #endif
   y[index] = T(value);
 #if defined(INDICES)

@@ -1,7 +1,7 @@
 // Shared by GEMM kernels: parameters, offsets of elements, and the operations on a sum.
 //
 // y = activation(alpha * sum + beta * c + residual) for `batches` products of [m, k] by [k, n]. An element of an operand
-// lies at the offset of its matrix plus index times stride; offsets are batch times a stride, or, with FLAG_TABLE, three
+// lies at the offset of its matrix plus index times stride; offsets are batch times a stride, or, with kProductTable, three
 // words of p[] a batch: of a, b and y. The residual lies as y does.
 #include "activation.glsl"
 
@@ -11,9 +11,6 @@
 #define T4 vec4
 #endif
 
-#define FLAG_C 1u
-#define FLAG_RESIDUAL 2u
-#define FLAG_TABLE 4u
 layout(constant_id = 0) const uint kFlags = 0u;
 layout(constant_id = 1) const uint kActivation = ACTIVATION_NONE;
 
@@ -53,7 +50,7 @@ struct Offsets {
   uint a, b, y;
 };
 Offsets OffsetsOf(uint batch) {
-  if ((kFlags & FLAG_TABLE) != 0u) {
+  if ((kFlags & kProductTable) != 0u) {
     const uint at = P_TABLE + batch * 3u;
     return Offsets(p[at], p[at + 1u], p[at + 2u]);
   }
@@ -63,8 +60,8 @@ Offsets OffsetsOf(uint batch) {
 // Applies alpha, beta * c and the residual to the sum of an element. Row and column must be within the result.
 float Complete(uint at, uint batch, uint row, uint column, float sum) {
   float value = P_ALPHA * sum;
-  if ((kFlags & FLAG_C) != 0u)
+  if ((kFlags & kProductC) != 0u)
     value += P_BETA * float(c_data[batch * P_C_BATCH + row * P_C_ROW + column * P_C_N]);
-  if ((kFlags & FLAG_RESIDUAL) != 0u) value += float(r_data[at]);
+  if ((kFlags & kProductResidual) != 0u) value += float(r_data[at]);
   return value;
 }

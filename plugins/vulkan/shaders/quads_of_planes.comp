@@ -5,7 +5,7 @@
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
-layout(local_size_x = 64) in;
+layout(local_size_x = kLinearGroup) in;
 
 layout(constant_id = 0) const uint kHasZero = 0u;
 layout(constant_id = 1) const uint kFlip = 0u;     // 0x80808080 or 0, of quads.glsl

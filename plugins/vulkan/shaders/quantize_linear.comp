@@ -4,7 +4,7 @@
 #version 450
 #include "common.glsl"
 
-layout(local_size_x = 64) in;
+layout(local_size_x = kLinearGroup) in;
 #include "quantization.glsl"
 #include "scale_index.glsl"
 layout(constant_id = 2) const uint kSigned = 0u;  // int8, else uint8

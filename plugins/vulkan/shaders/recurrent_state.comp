@@ -5,9 +5,7 @@
 #version 450
 #include "common.glsl"
 
-layout(local_size_x = 64) in;
-#define FLAG_GIVEN 1u
-#define FLAG_LENGTHS 2u
+layout(local_size_x = kLinearGroup) in;
 layout(constant_id = 0) const uint kFlags = 0u;
 layout(std430, set = 0, binding = 1) readonly buffer From { T from[]; };
 layout(std430, set = 0, binding = 2) readonly buffer Lengths { int lengths[]; };
@@ -25,7 +23,7 @@ void main() {
   const uint unit = index % P_HIDDEN;
   const uint sequence = index / P_HIDDEN;
   float value = 0.0;
-  if ((kFlags & FLAG_GIVEN) != 0u) value = float(from[P_FROM_OFFSET + sequence * P_FROM_STRIDE + unit]);
-  if ((kFlags & FLAG_LENGTHS) != 0u && lengths[sequence] <= 0) value = 0.0;
+  if ((kFlags & kStateGiven) != 0u) value = float(from[P_FROM_OFFSET + sequence * P_FROM_STRIDE + unit]);
+  if ((kFlags & kStateLengths) != 0u && lengths[sequence] <= 0) value = 0.0;
   to[P_TO_OFFSET + sequence * P_TO_STRIDE + unit] = T(value);
 }

@@ -16,15 +16,7 @@
 #include "common.glsl"
 #include "math.glsl"
 
-layout(local_size_x = 64) in;
-#define FLAG_BIAS 1u
-#define FLAG_LENGTHS 2u
-#define FLAG_REVERSED 4u
-#define FLAG_BATCH_FIRST 8u
-#define FLAG_Y 16u
-#define FLAG_PEEPHOLES 32u
-#define FLAG_INPUT_FORGET 64u
-#define FLAG_CLIP 128u
+layout(local_size_x = kLinearGroup) in;
 layout(constant_id = 0) const uint kFlags = 0u;
 layout(constant_id = 1) const uint kFirst = 0u;  // activations, numbered as by Squash
 layout(constant_id = 2) const uint kSecond = 0u;
@@ -61,31 +53,31 @@ float P_CLIP = uintBitsToFloat(p[6]);
 
 float Function(uint kind, float x, float alpha, float beta) {
   switch (kind) {
-    case 0u: return Sigmoid(x);
-    case 1u: return Tanh(x);
-    case 2u: return Relu(x);
-    case 3u: return alpha * x + beta;
-    case 4u: return x < 0.0 ? alpha * x : x;
-    case 5u: return x > alpha ? x : 0.0;
-    case 6u: return alpha * Tanh(beta * x);
-    case 7u: return HardSigmoid(x, alpha, beta);
-    case 8u: return x < 0.0 ? alpha * Expm1(x) : x;
-    case 9u: return x / (1.0 + abs(x));
+    case kRecurrentSigmoid: return Sigmoid(x);
+    case kRecurrentTanh: return Tanh(x);
+    case kRecurrentRelu: return Relu(x);
+    case kRecurrentAffine: return alpha * x + beta;
+    case kRecurrentLeakyRelu: return x < 0.0 ? alpha * x : x;
+    case kRecurrentThresholdedRelu: return x > alpha ? x : 0.0;
+    case kRecurrentScaledTanh: return alpha * Tanh(beta * x);
+    case kRecurrentHardSigmoid: return HardSigmoid(x, alpha, beta);
+    case kRecurrentElu: return x < 0.0 ? alpha * Expm1(x) : x;
+    case kRecurrentSoftsign: return x / (1.0 + abs(x));
     default: return Softplus(x);
   }
 }
 float Squash(uint kind, uint i, float x) {
-  if ((kFlags & FLAG_CLIP) != 0u) x = Within(x, -P_CLIP, P_CLIP);
+  if ((kFlags & kRecurrentClip) != 0u) x = Within(x, -P_CLIP, P_CLIP);
   return Function(kind, x, P_ALPHA(i), P_BETA(i));
 }
 
 // Bias of a gate: that of the inputs, and that of the state.
 float InputBias(uint gate, uint unit) {
-  if ((kFlags & FLAG_BIAS) == 0u) return 0.0;
+  if ((kFlags & kRecurrentBias) == 0u) return 0.0;
   return float(b_data[(P_DIRECTION * 2u * GATES + gate) * P_HIDDEN + unit]);
 }
 float StateBias(uint gate, uint unit) {
-  if ((kFlags & FLAG_BIAS) == 0u) return 0.0;
+  if ((kFlags & kRecurrentBias) == 0u) return 0.0;
   return float(b_data[((P_DIRECTION * 2u + 1u) * GATES + gate) * P_HIDDEN + unit]);
 }
 
@@ -95,17 +87,17 @@ void main() {
   const uint unit = index % P_HIDDEN;
   const uint sequence = index / P_HIDDEN;
   uint length = P_STEPS;
-  if ((kFlags & FLAG_LENGTHS) != 0u) length = uint(clamp(lengths[sequence], 0, int(P_STEPS)));
-  const bool batch_first = (kFlags & FLAG_BATCH_FIRST) != 0u;
+  if ((kFlags & kRecurrentLengths) != 0u) length = uint(clamp(lengths[sequence], 0, int(P_STEPS)));
+  const bool batch_first = (kFlags & kRecurrentBatchFirst) != 0u;
   const bool under_way = P_STEP < length;
-  const uint position = under_way && (kFlags & FLAG_REVERSED) != 0u ? length - 1u - P_STEP : P_STEP;
+  const uint position = under_way && (kFlags & kRecurrentReversed) != 0u ? length - 1u - P_STEP : P_STEP;
   const uint y_at = batch_first
                         ? ((sequence * P_STEPS + position) * P_DIRECTIONS + P_DIRECTION) * P_HIDDEN + unit
                         : ((position * P_DIRECTIONS + P_DIRECTION) * P_BATCH + sequence) * P_HIDDEN + unit;
   if (!under_way) {
     h_after[index] = h_before[index];
 #ifndef GRU_GATES
-    if ((kFlags & FLAG_Y) != 0u) y[y_at] = T(0.0);
+    if ((kFlags & kRecurrentY) != 0u) y[y_at] = T(0.0);
 #endif
     return;
   }
@@ -158,14 +150,14 @@ void main() {
     sums[gate] += float(projected[row + gate * P_HIDDEN]) + InputBias(gate, unit) + StateBias(gate, unit);
   float c = float(cell[index]);
   const uint peephole = P_DIRECTION * 3u * P_HIDDEN + unit;
-  if ((kFlags & FLAG_PEEPHOLES) != 0u) {
+  if ((kFlags & kRecurrentPeepholes) != 0u) {
     sums.x += float(extra[peephole]) * c;
     sums.z += float(extra[peephole + 2u * P_HIDDEN]) * c;
   }
   const float enter = Squash(kFirst, 0u, sums.x);
-  const float forget = (kFlags & FLAG_INPUT_FORGET) != 0u ? 1.0 - enter : Squash(kFirst, 0u, sums.z);
+  const float forget = (kFlags & kRecurrentInputForget) != 0u ? 1.0 - enter : Squash(kFirst, 0u, sums.z);
   c = forget * c + enter * Squash(kSecond, 1u, sums.w);
-  if ((kFlags & FLAG_PEEPHOLES) != 0u) sums.y += float(extra[peephole + P_HIDDEN]) * c;
+  if ((kFlags & kRecurrentPeepholes) != 0u) sums.y += float(extra[peephole + P_HIDDEN]) * c;
   const float h = Squash(kFirst, 0u, sums.y) * Function(kThird, c, P_ALPHA(2u), P_BETA(2u));
   cell[index] = T(c);
 #else
@@ -175,6 +167,6 @@ void main() {
 #endif
 #ifndef GRU_GATES
   h_after[index] = T(h);
-  if ((kFlags & FLAG_Y) != 0u) y[y_at] = T(h);
+  if ((kFlags & kRecurrentY) != 0u) y[y_at] = T(h);
 #endif
 }

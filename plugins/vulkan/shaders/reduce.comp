@@ -50,10 +50,11 @@ layout(std430, set = 0, binding = 3) writeonly buffer Y { T y[]; };
 #define GROUP_SIZE(i) p[6 + 2 * (i)]
 #define GROUP_STRIDE(i) p[7 + 2 * (i)]
 
-// Numbers of Reduction in ops/reduce/reduction.h.
-const uint kSum = 0, kProduct = 1, kMaximum = 2, kMinimum = 3;
-const uint kPlain = 0, kMagnitude = 1, kSquare = 2, kExpShifted = 3, kSquareShifted = 4;
-const uint kNothing = 0, kMean = 1, kRoot = 2, kLog = 3, kLogShifted = 4, kRootMean = 5, kFinite = 6;
+const uint kSum = kCombineSum, kProduct = kCombineProduct, kMaximum = kCombineMaximum, kMinimum = kCombineMinimum;
+const uint kPlain = kLoadPlain, kMagnitude = kLoadMagnitude, kSquare = kLoadSquare, kExpShifted = kLoadExpShifted,
+           kSquareShifted = kLoadSquareShifted;
+const uint kNothing = kFinishNothing, kMean = kFinishMean, kRoot = kFinishRoot, kLog = kFinishLog,
+           kLogShifted = kFinishLogShifted, kRootMean = kFinishRootMean, kFinite = kFinishFinite;
 layout(constant_id = 0) const uint kCombine = kSum;
 layout(constant_id = 1) const uint kLoad = kPlain;
 layout(constant_id = 2) const uint kFinish = kNothing;

@@ -6,7 +6,7 @@
 // Reverses the first lengths[b] steps of each sequence b. A length beyond the sequence counts as its whole length.
 #include "common.glsl"
 
-layout(local_size_x = 64) in;
+layout(local_size_x = kLinearGroup) in;
 layout(std430, set = 0, binding = 1) readonly buffer X { T x[]; };
 layout(std430, set = 0, binding = 2) readonly buffer Lengths { uvec2 lengths[]; };
 layout(std430, set = 0, binding = 3) writeonly buffer Y { T y[]; };

@@ -5,7 +5,7 @@
 // x [N, C, H, W]. A region of an image that isn't there is 0.
 #include "common.glsl"
 
-layout(local_size_x = 64) in;
+layout(local_size_x = kLinearGroup) in;
 layout(constant_id = 0) const bool kMaximum = false;
 layout(constant_id = 1) const bool kHalfPixel = true;
 layout(std430, set = 0, binding = 1) readonly buffer X { T x[]; };

@@ -5,10 +5,7 @@
 #version 450
 #include "common.glsl"
 
-layout(local_size_x = 64) in;
-#define FLAG_POSITIONS 1u
-#define FLAG_INTERLEAVED 2u
-#define FLAG_HEADS_FIRST 4u
+layout(local_size_x = kLinearGroup) in;
 layout(constant_id = 0) const uint kFlags = 0u;
 layout(std430, set = 0, binding = 1) readonly buffer X { T x[]; };
 layout(std430, set = 0, binding = 2) readonly buffer Cosines { T cosines[]; };
@@ -35,15 +32,15 @@ void main() {
   }
   const uint vector = index / P_SIZE;
   uint token;
-  if ((kFlags & FLAG_HEADS_FIRST) != 0u) {
+  if ((kFlags & kRotaryHeadsFirst) != 0u) {
     token = vector / (P_LENGTH * P_HEADS) * P_LENGTH + vector % P_LENGTH;
   } else {
     token = vector / P_HEADS;
   }
-  const uint row = (kFlags & FLAG_POSITIONS) != 0u ? ReadIndex(token, 2u, P_ROWS) : token;
+  const uint row = (kFlags & kRotaryPositions) != 0u ? ReadIndex(token, 2u, P_ROWS) : token;
 
   const uint half_size = P_ROTATED / 2u;
-  const bool interleaved = (kFlags & FLAG_INTERLEAVED) != 0u;
+  const bool interleaved = (kFlags & kRotaryInterleaved) != 0u;
   const uint pair = interleaved ? element / 2u : element % half_size;
   const bool second = interleaved ? element % 2u == 1u : element >= half_size;
   const uint first_at = vector * P_SIZE + (interleaved ? pair * 2u : pair);

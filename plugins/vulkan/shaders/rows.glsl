@@ -32,7 +32,7 @@ layout(local_size_x_id = ROW_CONSTANTS) in;
 uint row_group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
 uint row_groups = gl_NumWorkGroups.x * gl_NumWorkGroups.y;
 #else
-layout(local_size_x = 64) in;
+layout(local_size_x = kLinearGroup) in;
 #endif
 
 #if defined(SUBGROUP)

@@ -16,7 +16,7 @@
 // A tuple of `depth` indices names the place in a line of `places`. Bytes (b1 to b8) are replaced only.
 #include "common.glsl"
 
-layout(local_size_x = 64) in;
+layout(local_size_x = kLinearGroup) in;
 layout(constant_id = 0) const uint kReduction = 0;  // none, add, mul, max, min
 layout(std430, set = 0, binding = 1) readonly buffer Ix { uint ix[]; };
 layout(std430, set = 0, binding = 2) readonly buffer Updates { T updates[]; };

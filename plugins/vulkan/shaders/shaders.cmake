@@ -26,6 +26,28 @@ set(EPIPHYTE_SPIRV_PASSES
   --scalar-replacement=100 --convert-local-access-chains --eliminate-local-single-block --eliminate-local-single-store
   --ssa-rewrite --eliminate-dead-code-aggressive --strip-debug)
 
+# Numbers that shaders share with C++, each as a macro: "numbers.glsl" of numbers.inc, "map_op.glsl" of map_op.inc. Macros, so
+# that a shader is the same words as with the number in their place: contexts depend on the modules' digests.
+# A new number changes no module that doesn't use it.
+set(EPIPHYTE_SHADER_NUMBERS ${PROJECT_BINARY_DIR}/shader_numbers CACHE INTERNAL "Folder of numbers.glsl and map_op.glsl")
+set(numbers_of_numbers "")
+set(numbers_of_map_op "")
+foreach(pair numbers|NUMBER|\\1 map_op|MAP_OP|kMap\\1 map_op|MAP_OP_OF_KIT|kMap\\1)
+  string(REPLACE "|" ";" pair "${pair}")
+  list(GET pair 0 file)
+  list(GET pair 1 macro)
+  list(GET pair 2 name)
+  file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/${file}.inc lines REGEX "^${macro}\\(")
+  list(TRANSFORM lines REPLACE "^${macro}\\((k?[A-Za-z0-9]+), ([0-9]+)\\).*$" "#define ${name} \\2u\n")
+  string(APPEND numbers_of_${file} ${lines})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/${file}.inc)
+endforeach()
+foreach(file numbers map_op)
+  string(TOUPPER "${file}_GLSL" guard)
+  file(CONFIGURE OUTPUT ${EPIPHYTE_SHADER_NUMBERS}/${file}.glsl @ONLY
+    CONTENT "#ifndef ${guard}\n#define ${guard}\n${numbers_of_${file}}#endif\n")
+endforeach()
+
 function(epiphyte_add_kernel_set variable)
   cmake_parse_arguments(ARG "" "FOLDER;FUNCTION" "" ${ARGN})
   file(GLOB shaders CONFIGURE_DEPENDS ${ARG_FOLDER}/*.comp)
@@ -69,7 +91,7 @@ function(epiphyte_add_kernel_set variable)
       endif()
       list(TRANSFORM words PREPEND "-D")
       add_custom_command(OUTPUT ${work}/${name}.inc VERBATIM
-        COMMAND ${EPIPHYTE_GLSLC} --target-env=vulkan1.1 -I ${CMAKE_CURRENT_FUNCTION_LIST_DIR} ${words}
+        COMMAND ${EPIPHYTE_GLSLC} --target-env=vulkan1.1 -I ${CMAKE_CURRENT_FUNCTION_LIST_DIR} -I ${EPIPHYTE_SHADER_NUMBERS} ${words}
                 -MD -MF ${work}/${name}.d -MT ${work}/${name}.inc -o ${work}/${name}.spv ${shader}
         COMMAND ${EPIPHYTE_SPIRV_OPT} ${EPIPHYTE_SPIRV_PASSES} ${work}/${name}.spv -o ${work}/${name}.spv
         ${translate}

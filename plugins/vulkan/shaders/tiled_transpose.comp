@@ -7,10 +7,10 @@
 // elements (ops/move/strided_copy.h). One workgroup handles a tile.
 #include "common.glsl"
 
-const uint kTile = 32;
-const uint kRows = 8;  // rows that a workgroup moves at once
+const uint kTile = kTransposeTile;
+const uint kRows = kTransposeRows;  // rows that a workgroup moves at once
 
-layout(local_size_x = 32, local_size_y = 8) in;
+layout(local_size_x = kTransposeTile, local_size_y = kTransposeRows) in;
 layout(std430, set = 0, binding = 1) readonly buffer X { T x[]; };
 layout(std430, set = 0, binding = 2) writeonly buffer Y { T y[]; };
 

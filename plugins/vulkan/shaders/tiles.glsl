@@ -16,6 +16,8 @@
 #ifndef TILES_GLSL
 #define TILES_GLSL
 
+#include "numbers.glsl"
+
 #extension GL_EXT_control_flow_attributes : require
 #ifdef HALF
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
@@ -24,12 +26,12 @@
 #define S4 vec4
 #endif
 
-layout(local_size_x = 256) in;
+layout(local_size_x = kTileInvocations) in;
 layout(constant_id = TILE_CONSTANTS) const uint kBlocks = 1u;
 layout(constant_id = TILE_CONSTANTS + 1) const uint kSide = 16u;  // invocations that share a row of the tile, and a column
 layout(constant_id = TILE_CONSTANTS + 2) const uint kSteps = 16u;
 const uint kInvocations = kSide * kSide;  // invocations that load a slice
-const uint kSlices = 256u / kInvocations;
+const uint kSlices = kTileInvocations / kInvocations;
 const uint kFours = kBlocks * kSide;  // vec4s of a row and of a column of the tile
 const uint kTile = 4u * kFours;
 const uint kPitch = kFours + 1u;  // apart from the banks of the step before

@@ -13,7 +13,7 @@
 #include "math.glsl"
 #endif
 #include "top_k.glsl"
-layout(local_size_x = 64) in;
+layout(local_size_x = kLinearGroup) in;
 
 layout(std430, set = 0, binding = 1) readonly buffer X { T x[]; };
 layout(std430, set = 0, binding = 2) writeonly buffer Values { T values[]; };

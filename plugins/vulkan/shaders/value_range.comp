@@ -5,7 +5,7 @@
 #include "common.glsl"
 #include "math.glsl"
 
-layout(local_size_x = 64) in;
+layout(local_size_x = kLinearGroup) in;
 layout(std430, set = 0, binding = 1) readonly buffer X { float x[]; };
 layout(std430, set = 0, binding = 2) writeonly buffer Parts { vec2 parts[]; };
 // The words of p[], each read once, before main, as in product.glsl.

@@ -1,14 +1,11 @@
 // ImageDecoder: uncompressed BMP and the PNM family here; formats that need a library through images/.
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <array>
 #include <exception>
-#include <filesystem>
 #include <string>
-#include <system_error>
 
 #include "plugins/cpu/images/images.h"
+#include "plugins/cpu/kernel/library_beside.h"
 #include "plugins/cpu/kernel/move.h"
 
 namespace epiphyte::cpu {
@@ -162,24 +159,9 @@ class PnmReader {
   int64_t most_ = 255;
 };
 
-// Opens the library beside the plugin, from no other folder. It stays open, so opening it again costs nothing.
 EpiphyteDecodeImageFunction OpenImageLibrary() {
-  constexpr std::string_view kName = "libepiphyte_cpu_images.so";
-  Dl_info self{};
-  std::error_code error;
-  std::filesystem::path path;
-  if (dladdr(reinterpret_cast<const void*>(&OpenImageLibrary), &self) != 0 && self.dli_fname != nullptr)
-    path = std::filesystem::canonical(self.dli_fname, error).replace_filename(kName);
-  if (!path.is_absolute())
-    NotImplemented("this image format takes {} beside the plugin, whose place can't be found out", kName);
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  void* function = library == nullptr ? nullptr : dlsym(library, EPIPHYTE_DECODE_IMAGE);
-  if (function == nullptr) {
-    const char* reason = dlerror();
-    NotImplemented("this image format takes {} beside the plugin, which can't be opened: {}", kName,
-                   reason == nullptr ? "no reason is given" : reason);
-  }
-  return reinterpret_cast<EpiphyteDecodeImageFunction>(function);
+  return reinterpret_cast<EpiphyteDecodeImageFunction>(
+      OpenBesidePlugin("libepiphyte_cpu_images.so", EPIPHYTE_DECODE_IMAGE, "this image format"));
 }
 
 class ImageDecoderKernel : public Kernel {

@@ -7,6 +7,7 @@
 #include "epiphyte/kit/abi/fail.hpp"
 #include "epiphyte/kit/shape/strides.hpp"
 #include "plugins/vulkan/ops/divisor.h"
+#include "plugins/vulkan/ops/shader_numbers.h"
 
 namespace epiphyte::vulkan {
 namespace {
@@ -47,8 +48,7 @@ void Halve(StridedCopy& copy) {
 
 // A tiled transpose: `near` is the contiguous axis of the source, `far` that of the result. Tiles are worthwhile when
 // both are long.
-constexpr int64_t kTile = 32;
-constexpr int64_t kTileRows = 8;
+constexpr int64_t kTile = shader::kTransposeTile;
 constexpr int64_t kShortestTiled = 16;
 struct Transposition {
   size_t near;
@@ -67,7 +67,8 @@ std::optional<Transposition> FindTransposition(const StridedCopy& copy) {
 // Why the device doesn't move it in tiles, or "".
 std::string WhyNotTiled(const Capabilities& capabilities) {
   if (!capabilities.Has(Capability::kSharedMemory)) return capabilities.WhyNot(Capability::kSharedMemory);
-  if (capabilities.max_workgroup_invocations < kTile * kTileRows) return "workgroups of the device are too small";
+  if (capabilities.max_workgroup_invocations < kTile * shader::kTransposeRows)
+    return "workgroups of the device are too small";
   if (capabilities.max_shared_memory < kTile * (kTile + 1) * 8) return "the device has too little workgroup memory";
   return {};
 }
@@ -151,8 +152,8 @@ void AddStridedCopy(Recording& r, int32_t from, int32_t to, const StridedCopy& c
          .groups = r.GroupsFor(invocations),
          .node = -1,
          .work = static_cast<uint64_t>(units.dims.Count()),
-         .copies = is_plain && units.dims.Count() * static_cast<int64_t>(bytes) ==
-                                   static_cast<int64_t>(r.tensor(to).bytes)});
+         .copies =
+             is_plain && units.dims.Count() * static_cast<int64_t>(bytes) == static_cast<int64_t>(r.tensor(to).bytes)});
 }
 
 void OutputView(Recording& r, size_t i, int32_t from, const Dims& dims, const Dims& from_strides, int64_t from_offset) {

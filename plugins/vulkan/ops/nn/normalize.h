@@ -7,13 +7,14 @@
 
 #include "plugins/vulkan/ops/nn/row_parameters.h"
 #include "plugins/vulkan/ops/recording.h"
+#include "plugins/vulkan/ops/shader_numbers.h"
 
 namespace epiphyte::vulkan {
 
-enum class NormalizeForm : uint32_t {  // as in shaders/normalize.comp
-  kDivide,   // x / a, or 0 where a is 0
-  kCentred,  // (x - a) / (b + epsilon)
-  kRows,     // (x - a) / sqrt(b^2 + epsilon) * scale + bias, as a RowNorm says
+enum class NormalizeForm : uint32_t {
+  kDivide = shader::kNormalizeDivide,
+  kCentred = shader::kNormalizeCentred,
+  kRows = shader::kNormalizeRows,  // as a RowNorm says
 };
 
 // Statistics are of floats. -1: the form needs none.

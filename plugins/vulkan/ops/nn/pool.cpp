@@ -11,11 +11,16 @@
 #include "plugins/vulkan/ops/quantized/quantization.h"
 #include "plugins/vulkan/ops/recording.h"
 #include "plugins/vulkan/ops/reduce/reduction.h"
+#include "plugins/vulkan/ops/shader_numbers.h"
 
 namespace epiphyte::vulkan {
 namespace {
 
-enum class Pool : uint32_t { kMaximum, kAverage, kNorm };  // as in shaders/pool.comp
+enum class Pool : uint32_t {
+  kMaximum = shader::kPoolMaximum,
+  kAverage = shader::kPoolAverage,
+  kNorm = shader::kPoolNorm,
+};
 
 std::string CheckPool(const NodeCheck& check) { return CheckSpatial(check); }
 

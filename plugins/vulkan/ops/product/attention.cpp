@@ -11,6 +11,7 @@
 #include "epiphyte/kit/shape/strides.hpp"
 #include "plugins/vulkan/ops/product/product.h"
 #include "plugins/vulkan/ops/row_work.h"
+#include "plugins/vulkan/ops/shader_numbers.h"
 
 namespace epiphyte::vulkan {
 namespace {
@@ -43,8 +44,6 @@ struct Attention {
   uint32_t stage = 4;    // … 0: the product, 1: softcap, 2: mask, 3: softmax
 };
 
-constexpr uint32_t kFlagMask = 1, kFlagCausal = 2, kFlagSoftcap = 4, kFlagLengths = 8;
-
 void RecordSoftmax(Recording& r, const Attention& attention, int32_t scores, int64_t pitch) {
   const EpElementType type = r.tensor(scores).type;
   const int64_t rows = attention.batch * attention.heads * attention.queries;
@@ -54,9 +53,10 @@ void RecordSoftmax(Recording& r, const Attention& attention, int32_t scores, int
   r.Note(work.Explain(name));
   Dispatch dispatch;
   dispatch.shader = Recording::ShaderFor(kit::TextOf(name, work.suffix()), type);
-  dispatch.specialization = {(attention.mask.tensor >= 0 ? kFlagMask : 0) | (attention.causal ? kFlagCausal : 0) |
-                                 (attention.softcap > 0 ? kFlagSoftcap : 0) |
-                                 (attention.lengths >= 0 ? kFlagLengths : 0),
+  dispatch.specialization = {(attention.mask.tensor >= 0 ? shader::kAttentionMask : 0) |
+                                 (attention.causal ? shader::kAttentionCausal : 0) |
+                                 (attention.softcap > 0 ? shader::kAttentionSoftcap : 0) |
+                                 (attention.lengths >= 0 ? shader::kAttentionLengths : 0),
                              attention.shown >= 0 ? attention.stage : 4};
   const auto& strides = attention.mask.strides;
   dispatch.parameters = {Word(rows),

@@ -11,15 +11,11 @@
 #include "plugins/vulkan/ops/activation_variant.h"
 #include "plugins/vulkan/ops/coop_tiles.h"
 #include "plugins/vulkan/ops/row_work.h"
+#include "plugins/vulkan/ops/shader_numbers.h"
 #include "plugins/vulkan/ops/workgroup_tiles.h"
 
 namespace epiphyte::vulkan {
 namespace {
-
-// As in shaders/product.glsl.
-constexpr uint32_t kHasC = 1;
-constexpr uint32_t kHasResidual = 2;
-constexpr uint32_t kHasTable = 4;
 
 // Blocks of 8 x 8 take half of the loads, but a device wants enough invocations to be busy.
 constexpr int64_t kLeastLargeBlocks = 256;
@@ -164,8 +160,9 @@ void RecordProduct(Recording& r, const Product& product) {
 
   Dispatch dispatch;
   dispatch.shader = Recording::ShaderFor(choice.kernel + VariantFor(product.activation.op), type);
-  dispatch.specialization = {(product.c.tensor >= 0 ? kHasC : 0) | (product.residual >= 0 ? kHasResidual : 0) |
-                                 (product.offsets.empty() ? 0 : kHasTable),
+  dispatch.specialization = {(product.c.tensor >= 0 ? shader::kProductC : 0) |
+                                 (product.residual >= 0 ? shader::kProductResidual : 0) |
+                                 (product.offsets.empty() ? 0 : shader::kProductTable),
                              static_cast<uint32_t>(product.activation.op)};
   dispatch.parameters = {Word(product.m),
                          Word(product.n),

@@ -3,11 +3,10 @@
 #include "epiphyte/kit/abi/fail.hpp"
 #include "plugins/vulkan/ops/move/indices.h"
 #include "plugins/vulkan/ops/recording.h"
+#include "plugins/vulkan/ops/shader_numbers.h"
 
 namespace epiphyte::vulkan {
 namespace {
-
-constexpr uint32_t kFlagPositions = 1, kFlagInterleaved = 2, kFlagHeadsFirst = 4;
 
 void RecordRotaryEmbedding(Recording& r) {
   const ir::Node& node = r.node();
@@ -41,9 +40,9 @@ void RecordRotaryEmbedding(Recording& r) {
   if (count == 0) return;
   if (rows == 0) kit::FailArgument("the caches have no rows");
   r.Add({.shader = Recording::ShaderFor("rotary_embedding", r.InputType(0)),
-         .specialization = {(r.HasInput(3) ? kFlagPositions : 0) |
-                            (node.Int("interleaved", 0) != 0 ? kFlagInterleaved : 0) |
-                            (heads_first ? kFlagHeadsFirst : 0)},
+         .specialization = {(r.HasInput(3) ? shader::kRotaryPositions : 0) |
+                            (node.Int("interleaved", 0) != 0 ? shader::kRotaryInterleaved : 0) |
+                            (heads_first ? shader::kRotaryHeadsFirst : 0)},
          .parameters = {Word(count), Word(size), Word(rotated), Word(heads), Word(length), Word(rows)},
          .bindings = {r.Read(0), r.Read(1), r.Read(2), r.HasInput(3) ? r.Read(3) : r.Read(0), Recording::Write(y)},
          .groups = r.GroupsFor(count),

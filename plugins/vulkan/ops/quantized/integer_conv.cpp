@@ -9,13 +9,11 @@
 #include "plugins/vulkan/ops/nn/spatial.h"
 #include "plugins/vulkan/ops/quantized/quads.h"
 #include "plugins/vulkan/ops/quantized/quantization.h"
+#include "plugins/vulkan/ops/shader_numbers.h"
 
 namespace epiphyte::vulkan {
 namespace {
 
-// As in shaders/conv_integer.comp.
-constexpr uint32_t kFlagXSigned = 1, kFlagWSigned = 2, kFlagYSigned = 4, kFlagXZero = 8, kFlagWZero = 16,
-                   kFlagBias = 32;
 // Positions are computed in 32 bits.
 constexpr int64_t kMostOfWindow = int64_t{1} << 29;
 
@@ -28,9 +26,10 @@ kit::ConvolutionShape ShapeOf(const Recording& r, const ProductOperands& inputs)
 Dispatch MakeConvolution(Recording& r, const kit::ConvolutionShape& shape, const ProductOperands& inputs) {
   const auto flag = [&](bool set, uint32_t bit) { return set ? bit : 0; };
   Dispatch dispatch;
-  dispatch.specialization = {flag(r.InputType(inputs.x) == EP_TYPE_INT8, kFlagXSigned) |
-                             flag(r.InputType(inputs.w) == EP_TYPE_INT8, kFlagWSigned) |
-                             flag(r.HasInput(inputs.x_zero), kFlagXZero) | flag(r.HasInput(inputs.w_zero), kFlagWZero)};
+  dispatch.specialization = {flag(r.InputType(inputs.x) == EP_TYPE_INT8, shader::kConvXSigned) |
+                             flag(r.InputType(inputs.w) == EP_TYPE_INT8, shader::kConvWSigned) |
+                             flag(r.HasInput(inputs.x_zero), shader::kConvXZero) |
+                             flag(r.HasInput(inputs.w_zero), shader::kConvWZero)};
   if (r.HasInput(inputs.x_zero) && r.InputDims(inputs.x_zero).Count() != 1)
     kit::FailArgument("x_zero_point has ", r.InputDims(inputs.x_zero).Count(), " elements, expected one");
   const int64_t w_zero_stride =
@@ -137,7 +136,7 @@ void RecordQLinearConv(Recording& r) {
   if (shape.y.Count() == 0) return;
   Dispatch dispatch = MakeConvolution(r, shape, inputs);
   dispatch.shader = "conv_integer_requantized";
-  dispatch.specialization[0] |= (type == EP_TYPE_INT8 ? kFlagYSigned : 0) | (has_bias ? kFlagBias : 0);
+  dispatch.specialization[0] |= (type == EP_TYPE_INT8 ? shader::kConvYSigned : 0) | (has_bias ? shader::kConvBias : 0);
   dispatch.parameters[6] = Word(ParameterStride(r, 4, shape.filters(), "w_scale", "filter"));
   dispatch.bindings.insert(dispatch.bindings.end(),
                            {r.Read(1), r.Read(4), r.Read(6), r.Read(7), r.Read(has_bias ? 8 : 1), Recording::Write(y)});

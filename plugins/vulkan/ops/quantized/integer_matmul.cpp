@@ -7,13 +7,10 @@
 #include "epiphyte/kit/shape/product.hpp"
 #include "plugins/vulkan/ops/quantized/quads.h"
 #include "plugins/vulkan/ops/quantized/quantization.h"
+#include "plugins/vulkan/ops/shader_numbers.h"
 
 namespace epiphyte::vulkan {
 namespace {
-
-// Flags of shaders/matmul_integer.comp.
-constexpr uint32_t kFlagASigned = 1, kFlagBSigned = 2, kFlagYSigned = 4, kFlagAZero = 8, kFlagBZero = 16,
-                   kFlagTable = 32;
 
 // Strides of zero points by matrix and by row or column: there are one, one for each of `size`, or those of each
 // matrix.
@@ -78,10 +75,11 @@ Dispatch MakeProduct(Recording& r, const kit::ProductShape& shape, const Product
   const auto is_stride = [&](const Dims& batch) { return batch.Count() == batches || batch.Count() == 1; };
   const bool table = !is_stride(shape.a_batch) || !is_stride(shape.b_batch);
   Dispatch dispatch;
-  dispatch.specialization = {flag(r.InputType(operands.x) == EP_TYPE_INT8, kFlagASigned) |
-                             flag(r.InputType(operands.w) == EP_TYPE_INT8, kFlagBSigned) |
-                             flag(r.HasInput(operands.x_zero), kFlagAZero) |
-                             flag(r.HasInput(operands.w_zero), kFlagBZero) | flag(table, kFlagTable)};
+  dispatch.specialization = {flag(r.InputType(operands.x) == EP_TYPE_INT8, shader::kIntegerASigned) |
+                             flag(r.InputType(operands.w) == EP_TYPE_INT8, shader::kIntegerBSigned) |
+                             flag(r.HasInput(operands.x_zero), shader::kIntegerAZero) |
+                             flag(r.HasInput(operands.w_zero), shader::kIntegerBZero) |
+                             flag(table, shader::kIntegerTable)};
   dispatch.parameters = {Word(shape.m),
                          Word(shape.n),
                          Word(shape.k),
@@ -141,7 +139,7 @@ void RecordQLinearMatMul(Recording& r) {
   if (shape.y.Count() == 0) return;
   Dispatch dispatch = MakeProduct(r, shape, kQLinearOperands);
   dispatch.shader = "matmul_integer_requantized";
-  if (type == EP_TYPE_INT8) dispatch.specialization[0] |= kFlagYSigned;
+  if (type == EP_TYPE_INT8) dispatch.specialization[0] |= shader::kIntegerYSigned;
   dispatch.parameters[10] = Word(ParameterStride(r, 1, shape.m, "a_scale", "row"));
   dispatch.parameters[11] = Word(ParameterStride(r, 4, shape.n, "b_scale", "column"));
   dispatch.parameters[12] = Word(ParameterStride(r, 6, shape.m, "y_scale", "row"));
@@ -161,7 +159,8 @@ void Register_integer_matmul(OperatorTable& table) {
              .record = RecordMatMulInteger,
              .bindings = kQuadBindings});
   AddRequantized<CheckQLinearMatMul>(
-      table, {.op_type = "QLinearMatMul", .pack = Pack<kQLinearOperands>, .record = RecordQLinearMatMul, .bindings = 9});
+      table,
+      {.op_type = "QLinearMatMul", .pack = Pack<kQLinearOperands>, .record = RecordQLinearMatMul, .bindings = 9});
 }
 
 }  // namespace epiphyte::vulkan

@@ -7,35 +7,35 @@
 #include "epiphyte/kit/abi/fail.hpp"
 #include "epiphyte/kit/shape/arithmetic.hpp"
 #include "plugins/vulkan/ops/product/product.h"
+#include "plugins/vulkan/ops/shader_numbers.h"
 
 namespace epiphyte::vulkan {
 namespace {
 
 enum class Cell { kRnn, kGru, kLstm };
 
-// As in shaders/recurrent_step.comp.
-constexpr uint32_t kFlagBias = 1, kFlagLengths = 2, kFlagReversed = 4, kFlagBatchFirst = 8, kFlagY = 16,
-                   kFlagPeepholes = 32, kFlagInputForget = 64, kFlagClip = 128;
-// And in recurrent_state.comp.
-constexpr uint32_t kStateGiven = 1, kStateLengths = 2;
-
 struct Function {
   uint32_t kind = 0;
   float alpha = 0, beta = 0;
 };
 
-// The functions in the order of their numbers in the shader. Alphas and betas of all activations of a node are listed
-// together: each takes those that it has, in order.
+// Alphas and betas of all activations of a node are listed together: each takes those that it has, in order.
 constexpr struct {
   std::string_view name;
+  uint32_t kind;
   int parameters;
   float alpha, beta;
-} kFunctions[] = {{"sigmoid", 0, 0, 0},       {"tanh", 0, 0, 0},
-                  {"relu", 0, 0, 0},          {"affine", 2, 1, 0},
-                  {"leakyrelu", 1, 0.01f, 0}, {"thresholdedrelu", 1, 1, 0},
-                  {"scaledtanh", 2, 1, 1},    {"hardsigmoid", 2, 0.2f, 0.5f},
-                  {"elu", 1, 1, 0},           {"softsign", 0, 0, 0},
-                  {"softplus", 0, 0, 0}};
+} kFunctions[] = {{"sigmoid", shader::kRecurrentSigmoid, 0, 0, 0},
+                  {"tanh", shader::kRecurrentTanh, 0, 0, 0},
+                  {"relu", shader::kRecurrentRelu, 0, 0, 0},
+                  {"affine", shader::kRecurrentAffine, 2, 1, 0},
+                  {"leakyrelu", shader::kRecurrentLeakyRelu, 1, 0.01f, 0},
+                  {"thresholdedrelu", shader::kRecurrentThresholdedRelu, 1, 1, 0},
+                  {"scaledtanh", shader::kRecurrentScaledTanh, 2, 1, 1},
+                  {"hardsigmoid", shader::kRecurrentHardSigmoid, 2, 0.2f, 0.5f},
+                  {"elu", shader::kRecurrentElu, 1, 1, 0},
+                  {"softsign", shader::kRecurrentSoftsign, 0, 0, 0},
+                  {"softplus", shader::kRecurrentSoftplus, 0, 0, 0}};
 
 class FunctionReader {
  public:
@@ -44,10 +44,9 @@ class FunctionReader {
 
   Function Read(std::string name) {
     std::transform(name.begin(), name.end(), name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
-    for (size_t i = 0; i < std::size(kFunctions); ++i) {
-      const auto& known = kFunctions[i];
+    for (const auto& known : kFunctions) {
       if (name != known.name) continue;
-      Function function = {static_cast<uint32_t>(i), known.alpha, known.beta};
+      Function function = {known.kind, known.alpha, known.beta};
       if (known.parameters >= 1 && next_alpha_ < alphas_.size()) function.alpha = alphas_[next_alpha_++];
       if (known.parameters >= 2 && next_beta_ < betas_.size()) function.beta = betas_[next_beta_++];
       return function;
@@ -153,7 +152,7 @@ class Recorder {
                  bool by_lengths) {
     const Binding source = Recording::ReadTensor(from >= 0 ? from : r_.InputTensor(2));
     r_.Add({.shader = Recording::ShaderFor("recurrent_state", type_),
-            .specialization = {(from >= 0 ? kStateGiven : 0) | (by_lengths ? kStateLengths : 0)},
+            .specialization = {(from >= 0 ? shader::kStateGiven : 0) | (by_lengths ? shader::kStateLengths : 0)},
             .parameters = {Word(batch_ * hidden_), Word(hidden_), Word(from_at.first), Word(from_at.second),
                            Word(to_at.first), Word(to_at.second)},
             .bindings = {source, by_lengths ? r_.Read(4) : source, Recording::Write(to)},
@@ -214,10 +213,12 @@ class Recorder {
     Dispatch dispatch;
     dispatch.shader = Recording::ShaderFor(shader, type_);
     dispatch.specialization = {
-        flag(r_.HasInput(3), kFlagBias) | flag(r_.HasInput(4), kFlagLengths) | flag(reversed, kFlagReversed) |
-            flag(attributes_.batch_first, kFlagBatchFirst) | flag(y_ >= 0, kFlagY) |
-            flag(attributes_.cell == Cell::kLstm && extra >= 0, kFlagPeepholes) |
-            flag(attributes_.input_forget, kFlagInputForget) | flag(attributes_.clip > 0, kFlagClip),
+        flag(r_.HasInput(3), shader::kRecurrentBias) | flag(r_.HasInput(4), shader::kRecurrentLengths) |
+            flag(reversed, shader::kRecurrentReversed) | flag(attributes_.batch_first, shader::kRecurrentBatchFirst) |
+            flag(y_ >= 0, shader::kRecurrentY) |
+            flag(attributes_.cell == Cell::kLstm && extra >= 0, shader::kRecurrentPeepholes) |
+            flag(attributes_.input_forget, shader::kRecurrentInputForget) |
+            flag(attributes_.clip > 0, shader::kRecurrentClip),
         f[0].kind, f[1].kind, f[2].kind};
     dispatch.parameters = {Word(batch_),
                            Word(hidden_),

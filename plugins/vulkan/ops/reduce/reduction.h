@@ -10,27 +10,33 @@
 #include <vector>
 
 #include "plugins/vulkan/ops/recording.h"
+#include "plugins/vulkan/ops/shader_numbers.h"
 
 namespace epiphyte::vulkan {
 
 // The enumerators' numbers are specialization constants of shaders/reduce.comp.
 struct Reduction {
-  enum class Combine : uint32_t { kSum, kProduct, kMaximum, kMinimum };
+  enum class Combine : uint32_t {
+    kSum = shader::kCombineSum,
+    kProduct = shader::kCombineProduct,
+    kMaximum = shader::kCombineMaximum,
+    kMinimum = shader::kCombineMinimum,
+  };
   enum class Load : uint32_t {
-    kPlain,
-    kMagnitude,
-    kSquare,
-    kExpShifted,     // exp(x - shift)
-    kSquareShifted,  // (x - shift)^2
+    kPlain = shader::kLoadPlain,
+    kMagnitude = shader::kLoadMagnitude,
+    kSquare = shader::kLoadSquare,
+    kExpShifted = shader::kLoadExpShifted,
+    kSquareShifted = shader::kLoadSquareShifted,
   };
   enum class Finish : uint32_t {
-    kNothing,
-    kMean,
-    kRoot,
-    kLog,
-    kLogShifted,  // log(y) + shift
-    kRootMean,
-    kFinite,      // 0 for what isn't finite
+    kNothing = shader::kFinishNothing,
+    kMean = shader::kFinishMean,
+    kRoot = shader::kFinishRoot,
+    kLog = shader::kFinishLog,
+    kLogShifted = shader::kFinishLogShifted,
+    kRootMean = shader::kFinishRootMean,
+    kFinite = shader::kFinishFinite,
   };
   Combine combine = Combine::kSum;
   Load load = Load::kPlain;

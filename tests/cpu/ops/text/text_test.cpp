@@ -6,6 +6,7 @@
 namespace epiphyte::test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -115,7 +116,7 @@ TEST(StringNormalizer, MapsLettersBeyondAscii) {
   EXPECT_THAT(upper.Output<std::string>(0), ElementsAre("STRAßE", "ЖИЗНЬ", "\xff"));
 }
 
-bool Matches(std::string_view pattern, std::string_view text) { return cpu::Regex(pattern).FullMatch(text); }
+bool Matches(const std::string& pattern, std::string_view text) { return cpu::Regex(pattern).FullMatch(text); }
 
 TEST(Regex, MatchesTheWholeText) {
   EXPECT_TRUE(Matches("a|ab|abc", "abc"));
@@ -138,6 +139,21 @@ TEST(Regex, ClassesAndEscapes) {
   EXPECT_FALSE(Matches("a(?i:b)c", "aBC"));
 }
 
+TEST(Regex, ClassesOfUnicode) {
+  EXPECT_TRUE(Matches("\\pL+", "Straßeжизнь語"));
+  EXPECT_FALSE(Matches("\\pL+", "a1"));
+  EXPECT_TRUE(Matches("\\p{Greek}\\P{Greek}", "λx"));
+  EXPECT_TRUE(Matches("[\\p{Lu}\\p{Nd}]+", "ÄΩ٣"));
+  EXPECT_TRUE(Matches("(?i)ΣΊΣΥΦΟΣ", "σίσυφος"));
+  EXPECT_THROW(cpu::Regex regex("\\p{NoSuchScript}"), kit::Error);
+}
+
+TEST(Regex, InvalidUtf8MatchesNoCharacter) {
+  EXPECT_FALSE(Matches("(?s).", "\xff"));
+  EXPECT_TRUE(Matches("\\C", "\xff")) << "one byte";
+  EXPECT_THROW(cpu::Regex regex("\xff"), kit::Error);
+}
+
 TEST(Regex, Assertions) {
   EXPECT_TRUE(Matches("^\\bab\\b$", "ab"));
   EXPECT_FALSE(Matches("a\\bb", "ab"));
@@ -157,6 +173,38 @@ TEST(Regex, HostileExpressionsTakeLinearTime) {
   EXPECT_THROW(cpu::Regex regex("((((a{1000}){1000}){1000}){1000})"), kit::Error);
   EXPECT_THROW(cpu::Regex regex(std::string(100'000, '(')), kit::Error);
   EXPECT_TRUE(Matches(std::string(50'000, 'a') + "|b", "b"));
+}
+
+TEST(Regex, MemoryOfHostileExpressionsIsBounded) {
+  const auto failure = [](const std::string& pattern) {
+    try {
+      cpu::Regex regex(pattern);
+    } catch (const kit::Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  // The program alone would take 160 MB.
+  std::string large;
+  for (int i = 0; i < 100; ++i) large += "(\\pL{100})";
+  EXPECT_THAT(failure(large), AllOf(HasSubstr("pattern '(\\pL{100})"), HasSubstr("...' found, RE2's syntax expected: "),
+                                    HasSubstr("pattern too large")));
+  EXPECT_LT(failure(large).size(), 400u);
+  // A deterministic automaton of this one has 2^20 states: RE2 keeps some of them, and goes on without when they fill
+  // its memory.
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) text += i * 7919 % 13 < 6 ? 'a' : 'b';
+  EXPECT_TRUE(Matches("(?s).*a.{19}", text.substr(0, text.rfind('a') + 1) + std::string(19, 'b')));
+}
+
+TEST(RegexFullMatch, NamesTheNodeOfAPatternThatIsNone) {
+  OpRunner match("RegexFullMatch", 20);
+  match.Attribute("pattern", "\\pL+(").Input<std::string>({1}, {"x"});
+  EXPECT_THAT(Failure(match),
+              AllOf(HasSubstr("RegexFullMatch"), HasSubstr("pattern '\\pL+(' found, RE2's syntax expected")));
+  OpRunner letters("RegexFullMatch", 20);
+  letters.Attribute("pattern", "\\pL+").Input<std::string>({3}, {"Straße", "x1", ""}).Run();
+  EXPECT_THAT(letters.Output<bool>(0), ElementsAre(true, false, false));
 }
 
 }  // namespace
