@@ -157,7 +157,7 @@ TEST_F(ClaimsTest, WithoutAListInstalledPluginsAreAskedInTheirOrder) {
   SessionOptions none;
   none.thread_count = 1;
   const auto session = Make(kForEverybody, none);
-  // The recorder_a comes before the recorder_b by its manifest's priority, and both before the fallback.
+  // recorder_a comes before recorder_b by its manifest's priority, and both before the fallback.
   EXPECT_THAT(session->placement().providers, ElementsAre("recorder_a", "recorder_b", "cpu"));
   EXPECT_THAT(Places(*session), ElementsAre("Add recorder_a", "Sigmoid cpu", "Neg recorder_a"));
   EXPECT_THAT(RunOn(*session, {2}, {0, 0}), ElementsAre(-0.5f, -0.5f));

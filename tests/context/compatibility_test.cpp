@@ -182,7 +182,7 @@ TEST_F(CompatibilityTest, ACpuContextOfAnotherPrecisionIsNotOptimal) {
   EXPECT_EQ(FailureOf(load), "OK");
 }
 
-// Sessions and verdicts get a plugin's options and devices from one place. `judge` is an option by which the recorder_a
+// Sessions and verdicts get a plugin's options and devices from one place. `judge` is an option by which recorder_a
 // refuses every context.
 class VerdictOfSessions : public testing::Test {
  protected:
@@ -279,7 +279,7 @@ TEST_F(VerdictOfSessions, NeedsThePluginInTheSessionsList) {
 TEST_F(VerdictOfSessions, RefusesNamesThatNoPluginHas) {
   core::Environment environment(Catalog("  vulkan: {enabled: false}"));
   core::Model model = core::ReadModelFile(dir_ / "model_ctx.onnx", {});
-  core::SessionOptions options = OptionsFor({"notari"});
+  core::SessionOptions options = OptionsFor({"recorder_"});
   EXPECT_THAT(FailureOf([&] {
                 core::CheckContexts(model, dir_ / "model_ctx.onnx", environment.catalog(), true, nullptr,
                                     core::RequestOf(options));

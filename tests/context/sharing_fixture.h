@@ -1,4 +1,4 @@
-// Sharing: models with the same weights, and sessions of share groups that compile and load them with the recorder_a.
+// Sharing: models with the same weights, and sessions of share groups that compile and load them with recorder_a.
 #pragma once
 
 #include <gtest/gtest.h>

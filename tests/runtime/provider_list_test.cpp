@@ -236,7 +236,7 @@ TEST_F(ProviderList, OptionsForAProviderThatIsNotUsedSayWhy) {
   SessionOptions options = OptionsFor({"cpu"});
   for (const auto& [name, reason] : {std::pair("recorder_a", "add it to the session's providers"),
                                      {"recorder_b", "Disabled: disabled in"},
-                                     {"notry", "lists the installed ones"}}) {
+                                     {"recorder", "lists the installed ones"}}) {
     options.provider_options = {{name, {{"claim", "Neg"}}}};
     EXPECT_THAT(Failure(options), AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("'" + std::string(name) + "'"),
                                         HasSubstr("doesn't use"), HasSubstr(reason)));
