@@ -63,8 +63,8 @@ epiphyte_compile_alone(epiphyte_npusim_objects
   plugins/npu/simulator/compiler/image_layer.cpp plugins/npu/simulator/compiler/lower_array.cpp
   plugins/npu/simulator/compiler/tokens.cpp plugins/npu/simulator/device/cycles.cpp
   plugins/npu/simulator/device/race.cpp plugins/npu/simulator/sdk/api.cpp)
-epiphyte_compile_alone(epiphyte_random_operators
-  tests/cpu/random_operators/image.cpp tests/cpu/random_operators/shape.cpp)
+epiphyte_compile_alone(epiphyte_operators
+  host/conformance/operators/image.cpp host/conformance/operators/shape.cpp)
 epiphyte_compile_alone(epiphyte_test_device
   tests/device/plugin/machine.cpp tests/device/plugin/options.cpp tests/device/plugin/translate.cpp)
 epiphyte_compile_alone(epiphyte_test_framework

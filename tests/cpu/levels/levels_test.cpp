@@ -24,7 +24,7 @@
 #include "plugins/cpu/onednn/compat.h"
 #include "tests/cpu/levels/level.h"
 #include "tests/cpu/levels/level_models.h"
-#include "tests/cpu/random_operators/runner.h"
+#include "tests/operators/runner.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
 #include "tests/special_numbers/form.h"
@@ -56,13 +56,13 @@ std::unique_ptr<core::Environment> OwnPlugin() {
 }
 
 int RunOperators() {
-  random_operators::Runner runner(OwnPlugin());
+  operators::Runner runner(OwnPlugin());
   const uint64_t first = NumberOption("--first", 0), count = NumberOption("--cases", kCases);
   int failures = 0;
-  for (const random_operators::OperatorCases& op : random_operators::AllOperators()) {
+  for (const operators::OperatorCases& op : operators::AllOperators()) {
     for (uint64_t number = first; number < first + count; ++number) {
-      const random_operators::Case c = random_operators::MakeCase(op, op.make, number);
-      const std::string failure = runner.Run(c, random_operators::Random(number));
+      const operators::Case c = operators::MakeCase(op, op.make, number);
+      const std::string failure = runner.Run(c, operators::Random(number));
       if (failure.empty()) continue;
       ++failures;
       std::printf("case %llu of %s: %s\n%s\n", static_cast<unsigned long long>(number), std::string(op.op_type).c_str(),
