@@ -1,7 +1,7 @@
 // Operators that move, select, repeat and make elements.
-#include "tests/models/operators/operator_rows.h"
+#include "host/conformance/operators/sizes/operator_sizes.h"
 
-namespace epiphyte::test {
+namespace epiphyte::operators {
 namespace {
 
 // clang-format off
@@ -51,4 +51,4 @@ constexpr OperatorRow kRows[] = {
 
 std::span<const OperatorRow> LayoutRows() { return kRows; }
 
-}  // namespace epiphyte::test
+}  // namespace epiphyte::operators

@@ -1,7 +1,7 @@
 // Products, convolutions, recurrent networks and attention.
-#include "tests/models/operators/operator_rows.h"
+#include "host/conformance/operators/sizes/operator_sizes.h"
 
-namespace epiphyte::test {
+namespace epiphyte::operators {
 namespace {
 
 // clang-format off
@@ -45,4 +45,4 @@ constexpr OperatorRow kRows[] = {
 
 std::span<const OperatorRow> MatrixRows() { return kRows; }
 
-}  // namespace epiphyte::test
+}  // namespace epiphyte::operators

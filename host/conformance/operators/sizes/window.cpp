@@ -1,7 +1,7 @@
 // Pools, normalisations over maps, images and signals.
-#include "tests/models/operators/operator_rows.h"
+#include "host/conformance/operators/sizes/operator_sizes.h"
 
-namespace epiphyte::test {
+namespace epiphyte::operators {
 namespace {
 
 // clang-format off
@@ -54,4 +54,4 @@ constexpr OperatorRow kRows[] = {
 
 std::span<const OperatorRow> WindowRows() { return kRows; }
 
-}  // namespace epiphyte::test
+}  // namespace epiphyte::operators

@@ -1,7 +1,7 @@
 // Reductions, soft maxima, scans, sorting and losses.
-#include "tests/models/operators/operator_rows.h"
+#include "host/conformance/operators/sizes/operator_sizes.h"
 
-namespace epiphyte::test {
+namespace epiphyte::operators {
 namespace {
 
 // clang-format off
@@ -33,4 +33,4 @@ constexpr OperatorRow kRows[] = {
 
 std::span<const OperatorRow> ReductionRows() { return kRows; }
 
-}  // namespace epiphyte::test
+}  // namespace epiphyte::operators

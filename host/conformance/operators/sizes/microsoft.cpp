@@ -1,7 +1,7 @@
 // Operators of com.microsoft, as exporters and optimisers write them.
-#include "tests/models/operators/operator_rows.h"
+#include "host/conformance/operators/sizes/operator_sizes.h"
 
-namespace epiphyte::test {
+namespace epiphyte::operators {
 namespace {
 
 // clang-format off
@@ -43,4 +43,4 @@ constexpr OperatorRow kRows[] = {
 
 std::span<const OperatorRow> MicrosoftRows() { return kRows; }
 
-}  // namespace epiphyte::test
+}  // namespace epiphyte::operators

@@ -1,7 +1,7 @@
 // Functions of one element, arithmetic, comparisons, selections and casts.
-#include "tests/models/operators/operator_rows.h"
+#include "host/conformance/operators/sizes/operator_sizes.h"
 
-namespace epiphyte::test {
+namespace epiphyte::operators {
 namespace {
 
 // clang-format off
@@ -71,4 +71,4 @@ constexpr OperatorRow kRows[] = {
 
 std::span<const OperatorRow> ElementwiseRows() { return kRows; }
 
-}  // namespace epiphyte::test
+}  // namespace epiphyte::operators
