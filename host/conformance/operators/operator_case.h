@@ -8,7 +8,8 @@
 //     c.Output(Map(x, [](Number v) { return v > 0 || std::isnan(v) ? v : 0; }));
 //   }
 //
-// Each family of operators is a file with the generators and the references, loops that say what the specification says.
+// Each family of operators is a file with the generators and the references, loops that say what the specification
+// says.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +27,25 @@
 
 namespace epiphyte::operators {
 
-// How far an element may be from the reference: `ulps` steps of its type at the magnitude of the expected element, or of
-// the element's entry in `sizes`: what was summed to make it, absolute values taken. For integers: the difference.
+// How far an element may be from the reference: `ulps` steps of its type at the magnitude of the expected element, or
+// of the element's entry in `sizes`: what was summed to make it, absolute values taken. For integers: the difference.
 struct Bound {
   Number ulps = 0;
   std::vector<Number> sizes = {};
   // Zeros must have the sign that is expected.
   bool signs = false;
+  // An 8-bit result of rounding to a scale. Accelerators may round halves in another direction.
+  bool is_quantized = false;
+};
+
+// Scale and zero point of a tensor: one for all, or one for each index of an axis.
+struct QuantParams {
+  DataType type = DataType::kUndefined;  // kUndefined: the tensor is not quantized
+  int64_t axis = -1;                     // -1: one for all
+  std::vector<Number> scales;
+  std::vector<Number> zero_points;
+
+  bool has_value() const { return type != DataType::kUndefined; }
 };
 
 using AttributeValue = std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>,
@@ -42,17 +55,19 @@ struct Case {
   struct In {
     std::optional<Array> array;  // nullopt: left out
     bool constant = false;       // an initializer, whatever the runner would make of it
+    QuantParams quant = {};      // the model has the tensor quantized, and a DequantizeLinear behind it
   };
   struct Out {
     std::optional<Array> array;  // nullopt: left out
     Bound bound;
+    QuantParams quant = {};  // the node is followed by a QuantizeLinear, and `array` is its output
   };
 
   void Input(Array array, bool constant = false) { inputs.push_back({std::move(array), constant}); }
-  void NoInput() { inputs.push_back({}); }
+  void NoInput() { inputs.emplace_back(); }
   // Rounds what the reference computed to the type.
   void Output(Array array, Bound bound = {});
-  void NoOutput() { outputs.push_back({}); }
+  void NoOutput() { outputs.emplace_back(); }
   template <typename T>
   void Set(const std::string& name, T value) {
     if constexpr (std::is_integral_v<T>) {
@@ -76,6 +91,8 @@ struct Case {
   std::vector<Out> outputs;
   bool fails = false;
   std::string refusal;
+  // All shapes are known before the run, and all inputs but the first are mostly constants.
+  bool is_static = false;
 };
 
 using Generator = void (*)(Random& random, Case& c);

@@ -83,7 +83,7 @@ void QuantizeLinear(Random& random, Case& c) {
     const int64_t place = grain.PlaceOf(index);
     y[i] = Saturated(type, std::nearbyint(x[i] / scale[place]) + zero[place]);
   });
-  c.Output(y);
+  c.Output(y, {.is_quantized = true});
 }
 
 void DequantizeLinear(Random& random, Case& c) {
@@ -129,9 +129,9 @@ void DynamicQuantizeLinear(Random& random, Case& c) {
   Array y(DataType::kUint8, x.dims);
   for (int64_t i = 0; i < x.count(); ++i)
     y[i] = Saturated(DataType::kUint8, std::nearbyint(Round(DataType::kFloat, x[i] / scale)) + zero);
-  c.Output(y, {.ulps = 1});
+  c.Output(y, {.ulps = 1, .is_quantized = true});
   c.Output(Scalar(DataType::kFloat, scale), {.ulps = 1});
-  c.Output(Scalar(DataType::kUint8, zero), {.ulps = 1});
+  c.Output(Scalar(DataType::kUint8, zero), {.ulps = 1, .is_quantized = true});
 }
 
 Array Bytes(Random& random, DataType type, const Dims& dims) { return random.Values(type, dims, Draw::kAll); }
@@ -230,7 +230,7 @@ void QLinearMatMul(Random& random, Case& c) {
     result[i] = Saturated(
         type, std::nearbyint(result[i] * a.scale[0] * of_column(b.scale, index.back()) / y.scale[0]) + y.zero[0]);
   });
-  c.Output(result);
+  c.Output(result, {.is_quantized = true});
 }
 
 struct Convolution {
@@ -317,7 +317,7 @@ void QLinearConv(Random& random, Case& c) {
     const Number sum = of.At(index, x.zero[0], w.zero[channel]) + bias[index[1]];
     result[i] = Saturated(type, std::nearbyint(sum * x.scale[0] * w.scale[channel] / y.scale[0]) + y.zero[0]);
   });
-  c.Output(result);
+  c.Output(result, {.is_quantized = true});
 }
 
 }  // namespace

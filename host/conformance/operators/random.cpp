@@ -82,7 +82,17 @@ Number Random::Special(DataType type) {
   }
 }
 
+Number Random::OnGrid(Draw draw) {
+  switch (draw) {
+    case Draw::kUnit: return static_cast<Number>(Int(-128, 127)) / 128;
+    case Draw::kPositive: return static_cast<Number>(Int(1, 128)) / 16;
+    case Draw::kFew: return static_cast<Number>(Int(-2, 2));
+    default: return static_cast<Number>(Int(-128, 127)) / 16;
+  }
+}
+
 Number Random::Value(DataType type, Draw draw) {
+  if (is_on_grid_ && type == DataType::kFloat) return OnGrid(draw);
   const bool may_be_special = draw == Draw::kPlain || draw == Draw::kUnit || draw == Draw::kAll;
   if (special_percent_ != 0 && may_be_special && IsFloat(type) && Chance(special_percent_)) return Special(type);
   if (type == DataType::kBool) return static_cast<Number>(Int(0, 1));
@@ -146,6 +156,7 @@ Array Random::Integers(DataType type, const Dims& dims, int64_t least, int64_t m
 }
 
 DataType Random::FloatType() {
+  if (is_on_grid_) return DataType::kFloat;
   if (Chance(50)) return DataType::kFloat;
   return Pick({DataType::kFloat, DataType::kDouble, DataType::kFloat16, DataType::kBfloat16});
 }
@@ -155,10 +166,10 @@ DataType Random::IntegerType() {
                DataType::kUint16, DataType::kUint32, DataType::kUint64});
 }
 
-DataType Random::NumberType() { return Chance(60) ? FloatType() : IntegerType(); }
+DataType Random::NumberType() { return is_on_grid_ || Chance(60) ? FloatType() : IntegerType(); }
 
 DataType Random::AnyType() {
-  if (Chance(80)) return NumberType();
+  if (is_on_grid_ || Chance(80)) return NumberType();
   return Pick({DataType::kBool, DataType::kString, DataType::kComplex64, DataType::kComplex128});
 }
 

@@ -26,6 +26,9 @@ class Random {
   // Values draws from kPlain, kUnit and kAll.
   Random(uint64_t seed, int special_percent) : state_(seed), special_percent_(special_percent) {}
 
+  // From now on floats are float32 multiples of 1/16 or 1/128 that fit into 8 bits; see quantized_form.h.
+  void DrawOnGrid() { is_on_grid_ = true; }
+
   uint64_t Bits();
   int64_t Int(int64_t least, int64_t most);  // both included
   bool Chance(int percent) { return Int(0, 99) < percent; }
@@ -69,10 +72,12 @@ class Random {
  private:
   Number Value(DataType type, Draw draw);
   Number Special(DataType type);
+  Number OnGrid(Draw draw);
   Dims ShapeOf(int64_t least_rank, int64_t most_rank, int64_t most, bool zeros);
 
   uint64_t state_;
   int special_percent_ = 0;
+  bool is_on_grid_ = false;
 };
 
 }  // namespace epiphyte::operators

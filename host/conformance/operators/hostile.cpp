@@ -1,11 +1,9 @@
-#include "tests/operators/hostile.h"
+#include "host/conformance/operators/hostile.h"
 
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <limits>
-
-#include "tests/operators/runner.h"
 
 namespace epiphyte::operators {
 namespace {
@@ -124,14 +122,12 @@ void Change(Random& random, Case* c) {
 
 }  // namespace
 
-Case MakeHostileCase(const OperatorCases& cases, uint64_t number) {
-  Case c = MakeCase(cases, cases.make, number);
+void MakeHostile(Case* c, uint64_t number) {
   Random random(~number);
-  for (int64_t changes = random.Pick({1, 1, 1, 2, 3}); changes > 0; --changes) Change(random, &c);
+  for (int64_t changes = random.Pick({1, 1, 1, 2, 3}); changes > 0; --changes) Change(random, c);
   // The outputs, if there are any, are unknown.
-  for (Case::Out& output : c.outputs)
+  for (Case::Out& output : c->outputs)
     if (output.array) output.array = Array(DataType::kUndefined, {0});
-  return c;
 }
 
 }  // namespace epiphyte::operators
