@@ -63,17 +63,14 @@ epiphyte_compile_alone(epiphyte_npusim_objects
   plugins/npu/simulator/compiler/image_layer.cpp plugins/npu/simulator/compiler/lower_array.cpp
   plugins/npu/simulator/compiler/tokens.cpp plugins/npu/simulator/device/cycles.cpp
   plugins/npu/simulator/device/race.cpp plugins/npu/simulator/sdk/api.cpp)
-epiphyte_compile_alone(epiphyte_random_operators
-  tests/cpu/random_operators/image.cpp tests/cpu/random_operators/shape.cpp)
+epiphyte_compile_alone(epiphyte_operators
+  host/conformance/operators/image.cpp host/conformance/operators/recurrent.cpp host/conformance/operators/shape.cpp)
 epiphyte_compile_alone(epiphyte_test_device
   tests/device/plugin/machine.cpp tests/device/plugin/options.cpp tests/device/plugin/translate.cpp)
 epiphyte_compile_alone(epiphyte_test_framework
   tests/framework/onnx_text.cpp)
 epiphyte_compile_alone(epiphyte_test_models
-  tests/models/operators/rows_layout.cpp tests/models/operators/rows_matrix.cpp
-  tests/models/operators/rows_microsoft.cpp tests/models/operators/rows_quantized.cpp
-  tests/models/operators/rows_reduction.cpp tests/models/operators/rows_window.cpp tests/models/text_recogniser.cpp
-  tests/models/variants/tensorflow.cpp tests/models/vit.cpp)
+  tests/models/text_recogniser.cpp tests/models/variants/tensorflow.cpp tests/models/vit.cpp)
 epiphyte_compile_alone(epiphyte_vulkan
   plugins/vulkan/ops/move/mapped_copy.cpp plugins/vulkan/ops/quantized/integer_matmul.cpp
   plugins/vulkan/ops/quantized/quads.cpp plugins/vulkan/ops/recurrent/recurrent.cpp

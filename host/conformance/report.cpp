@@ -72,7 +72,7 @@ void WriteText(std::ostream& out, std::span<const RuleResult> results, bool verb
 }
 
 void WriteJson(std::ostream& out, const std::string& target, std::span<const RuleResult> results,
-               const std::optional<CaseCounts>& cases) {
+               const std::optional<CaseCounts>& cases, const std::string& operators) {
   nlohmann::ordered_json rules = nlohmann::ordered_json::array();
   std::map<Outcome, size_t> counts;
   for (const RuleResult& result : results) {
@@ -98,6 +98,7 @@ void WriteJson(std::ostream& out, const std::string& target, std::span<const Rul
                        {"right_via_context", cases->right_context},
                        {"right_via_embedded_context", cases->right_embedded}};
   }
+  if (!operators.empty()) report["operators"] = nlohmann::ordered_json::parse(operators);
   out << report.dump(2) << "\n";
 }
 

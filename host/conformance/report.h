@@ -24,7 +24,8 @@ std::vector<RuleResult> Summarize(std::span<const Finding> findings);
 // Every failure with what to do, how many cases ran, and a last line with the counts. `verbose`: the other rules, too.
 void WriteText(std::ostream& out, std::span<const RuleResult> results, bool verbose,
                const std::optional<CaseCounts>& cases = std::nullopt);
+// `operators`: the catalogue's report as JSON, or "".
 void WriteJson(std::ostream& out, const std::string& target, std::span<const RuleResult> results,
-               const std::optional<CaseCounts>& cases = std::nullopt);
+               const std::optional<CaseCounts>& cases = std::nullopt, const std::string& operators = "");
 
 }  // namespace epiphyte::conformance

@@ -1,14 +1,17 @@
 // epiphyte_operator_bench --list [PATTERN]
 // epiphyte_operator_bench --write DIR NAME...
-// epiphyte_operator_bench LIBRARY NAME [--threads N] [--rounds N]
+// epiphyte_operator_bench LIBRARY NAME [--ep LIST] [--threads N] [--rounds N]
 //
-// Runs one case of the table of operators (tests/models/operators) in Epiphyte and in ONNX Runtime. Prints one line
-// with tabs: name, microseconds of a run in Epiphyte, microseconds in ONNX Runtime, the distance between their
-// outputs, and a remark. The remark says which side refuses the model and why, or that the outputs differ by more than
-// rounding. A side that refuses has no time.
+// Runs one case of the table of operators (host/conformance/operators/sizes) on providers of Epiphyte and in ONNX
+// Runtime. Prints one line with tabs for each provider: name, microseconds of a run in Epiphyte, microseconds in ONNX
+// Runtime, the distance between their outputs, and a remark. The remark says which side refuses the model and why, or
+// that the outputs differ by more than rounding. A side that refuses has no time.
 //
-// Each round makes a session of one side, runs it and ends it, and then does the same with the other side. So the
-// threads of one side are gone while the other runs. The time is the least of the rounds' medians. --list prints the
+// --ep cpu,vulkan: these providers, each alone, instead of cpu; the provider and a space precede the name then. LIBRARY
+// "-": without ONNX Runtime; the other side is the list's first provider.
+//
+// Each round makes a session of one side, runs it and ends it, and then does the same with the next side. So the
+// threads of one side are gone while another runs. The time is the least of the rounds' medians. --list prints the
 // names that match the extended regular expression. --write writes the models and their inputs for other programs.
 
 #include <algorithm>
@@ -44,7 +47,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kUsage =
     "usage: epiphyte_operator_bench --list [PATTERN] | --write DIR NAME... | "
-    "LIBRARY NAME [--threads N] [--rounds N]";
+    "LIBRARY NAME [--ep LIST] [--threads N] [--rounds N]";
 constexpr double kRoundSeconds = 0.05;
 constexpr size_t kMostRuns = 20000;
 // A case with a longer single run is measured in one round.
@@ -159,9 +162,11 @@ struct Job {
 
 std::vector<int64_t> DimsOf(const onnx::TensorProto& tensor) { return {tensor.dims().begin(), tensor.dims().end()}; }
 
-double RoundOfOurs(const Environment& environment, const Job& job, std::vector<Output>* outputs) {
+double RoundOfOurs(const Environment& environment, const std::string& provider, const Job& job,
+                   std::vector<Output>* outputs) {
   SessionOptions options;
-  options.AddProvider("cpu").SetThreadCount(static_cast<uint32_t>(job.threads));
+  options.AddProvider(provider).SetThreadCount(static_cast<uint32_t>(job.threads));
+  options.Set("session.disable_cpu_ep_fallback", "1");
   const Session session(environment, job.Bytes(), options);
   IoBinding binding(session);
   for (const onnx::TensorProto& input : job.made.inputs) {
@@ -236,29 +241,66 @@ const OperatorCase& Find(const std::vector<OperatorCase>& cases, std::string_vie
   throw std::invalid_argument("no case is called '" + std::string(name) + "'; --list prints their names");
 }
 
-void Bench(const fs::path& library, const std::string& name, int threads, int rounds) {
+// How far the outputs of one side are from those of the other; a remark when that is too far.
+double Compare(const std::string& name, const Side& ours, const Side& theirs, std::string* message) {
+  double difference = 0;
+  if (!message->empty() || IsRandom(name)) return difference;
+  for (size_t i = 0; i < ours.outputs.size(); ++i) {
+    const double apart = Difference(ours.outputs[i], theirs.outputs[i]);
+    if (apart > Tolerance(theirs.outputs[i].type)) *message = "output " + std::to_string(i) + " differs";
+    difference = std::max(difference, apart);
+  }
+  return difference;
+}
+
+struct BenchOptions {
+  std::vector<std::string> providers;  // empty: cpu, and lines begin with the case's name
+  int threads = 2;
+  int rounds = 3;
+};
+
+// `library` is null when the first provider takes ONNX Runtime's place.
+void Bench(const fs::path* library, const std::string& name, const BenchOptions& options) {
   const std::vector<OperatorCase> cases = OperatorCases();
   const OperatorModel made = MakeOperatorModel(Find(cases, name));
-  const Job job{made, made.model.SerializeAsString(), threads};
-  const OrtLibrary ort(library);
+  const Job job{made, made.model.SerializeAsString(), options.threads};
+  std::optional<OrtLibrary> ort;
+  if (library != nullptr) ort.emplace(*library);
   const Environment environment;
 
-  Side ours, theirs;
-  for (int round = 0; round < rounds; ++round) {
-    theirs.Measure("onnxruntime", [&](auto* outputs) { return RoundOfTheirs(ort, job, outputs); });
-    ours.Measure("epiphyte", [&](auto* outputs) { return RoundOfOurs(environment, job, outputs); });
-  }
-  std::string message = ours.refusal + (ours.refusal.empty() || theirs.refusal.empty() ? "" : "; ") + theirs.refusal;
-  double difference = 0;
-  if (message.empty() && !IsRandom(name)) {
-    for (size_t i = 0; i < ours.outputs.size(); ++i) {
-      const double apart = Difference(ours.outputs[i], theirs.outputs[i]);
-      if (apart > Tolerance(theirs.outputs[i].type)) message = "output " + std::to_string(i) + " differs";
-      difference = std::max(difference, apart);
+  const std::vector<std::string> providers =
+      options.providers.empty() ? std::vector<std::string>{"cpu"} : options.providers;
+  Side onnxruntime;
+  std::vector<Side> sides(providers.size());
+  for (int round = 0; round < options.rounds; ++round) {
+    if (ort) onnxruntime.Measure("onnxruntime", [&](auto* outputs) { return RoundOfTheirs(*ort, job, outputs); });
+    for (size_t i = 0; i < sides.size(); ++i) {
+      const std::string label = options.providers.empty() ? "epiphyte" : providers[i];
+      sides[i].Measure(label.c_str(),
+                       [&](auto* outputs) { return RoundOfOurs(environment, providers[i], job, outputs); });
     }
   }
-  std::printf("%s\t%s\t%s\t%.3g\t%s\n", name.c_str(), ours.Microseconds().c_str(), theirs.Microseconds().c_str(),
-              difference, message.c_str());
+  const Side& theirs = ort ? onnxruntime : sides[0];
+  for (size_t i = 0; i < sides.size(); ++i) {
+    const Side& ours = sides[i];
+    const bool is_other = &ours != &theirs;
+    std::string message = ours.refusal;
+    if (is_other && !theirs.refusal.empty()) message += (message.empty() ? "" : "; ") + theirs.refusal;
+    const double difference = Compare(name, ours, theirs, &message);
+    std::printf("%s%s\t%s\t%s\t%.3g\t%s\n", options.providers.empty() ? "" : (providers[i] + " ").c_str(), name.c_str(),
+                ours.Microseconds().c_str(), theirs.Microseconds().c_str(), difference, message.c_str());
+  }
+}
+
+std::vector<std::string> SplitAtCommas(std::string_view list) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    if (end > begin) parts.emplace_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  if (parts.empty()) throw std::invalid_argument(kUsage);
+  return parts;
 }
 
 void List(const std::string& pattern) {
@@ -296,15 +338,22 @@ void Main(std::span<char*> arguments) {
   const std::string_view first = arguments[0];
   if (first == "--list" && arguments.size() <= 2) return List(arguments.size() == 2 ? arguments[1] : "");
   if (first == "--write" && arguments.size() > 2) return Write(arguments[1], arguments.subspan(2));
-  int threads = 2, rounds = 3;
-  if (first.starts_with('-') || arguments.size() < 2 || arguments.size() % 2 != 0) throw std::invalid_argument(kUsage);
+  BenchOptions options;
+  const bool has_library = first != "-";
+  if ((has_library && first.starts_with('-')) || arguments.size() < 2 || arguments.size() % 2 != 0)
+    throw std::invalid_argument(kUsage);
   for (size_t i = 2; i < arguments.size(); i += 2) {
     const std::string_view key = arguments[i];
+    if (key == "--ep") {
+      options.providers = SplitAtCommas(arguments[i + 1]);
+      continue;
+    }
     const int number = std::atoi(arguments[i + 1]);
     if ((key != "--threads" && key != "--rounds") || number < 1) throw std::invalid_argument(kUsage);
-    (key == "--threads" ? threads : rounds) = number;
+    (key == "--threads" ? options.threads : options.rounds) = number;
   }
-  Bench(arguments[0], arguments[1], threads, rounds);
+  const fs::path library = arguments[0];
+  Bench(has_library ? &library : nullptr, arguments[1], options);
 }
 
 }  // namespace

@@ -1,35 +1,41 @@
 #!/usr/bin/env bash
-# Epiphyte beside ONNX Runtime (CPU provider) on single operators: the table of tests/models/operators, each operator at
+# Epiphyte beside ONNX Runtime (CPU provider) on single operators: the table of host/conformance/operators/sizes, each operator at
 # three sizes in every type that both take. Prints our speed over theirs for each case (above 1: we are faster), the
 # worst first; then the geometric mean, how many are slow, and what either refuses or where their outputs differ.
 #
-#   tests/bench/operators.sh [--only PATTERN] [--rounds N] [--threads N] [--limit SECONDS] [--json]
+#   tests/bench/operators.sh [--ep LIST] [--no-ort] [--only PATTERN] [--rounds N] [--threads N] [--limit SECONDS] [--json]
 #
-# PATTERN is an extended regular expression that is searched for in the names: 'Conv', '^MatMul.*/float16/', 'QDQ/'. A case
-# that takes longer than the limit is stopped and listed. --json: one object for each case, in the table's order.
+# --ep cpu,vulkan times these providers, each alone, instead of the CPU provider; the provider precedes the case's name
+# then. --no-ort does without ONNX Runtime: the list's first provider takes its place. PATTERN is an extended regular
+# expression that is searched for in the names: 'Conv', '^MatMul.*/float16/', 'QDQ/'. A case that takes longer than the
+# limit is stopped and listed. --json: one object for each case, in the table's order.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
 pattern=""
+providers=()
+ort=true
 rounds=3
 threads=2
 limit=60
 json=false
 while [ $# -gt 0 ]; do
   case "$1" in
+    --ep) providers=(--ep "${2?}"); shift ;;
+    --no-ort) ort=false ;;
     --only) pattern=${2?}; shift ;;
     --rounds) rounds=${2?}; shift ;;
     --threads) threads=${2?}; shift ;;
     --limit) limit=${2?}; shift ;;
     --json) json=true ;;
-    *) die "usage: operators.sh [--only PATTERN] [--rounds N] [--threads N] [--limit SECONDS] [--json]" ;;
+    *) die "usage: operators.sh [--ep LIST] [--no-ort] [--only PATTERN] [--rounds N] [--threads N] [--limit SECONDS] [--json]" ;;
   esac
   shift
 done
 
 [ -x "$bin/epiphyte_operator_bench" ] ||
   die "build/release is not built; run: cmake --preset release && cmake --build --preset release"
-find_ort_library
+if $ort; then find_ort_library; else ort_library=-; fi
 names=$("$bin/epiphyte_operator_bench" --list "$pattern")
 [ -n "$names" ] || die "no case's name has '$pattern'; 'epiphyte_operator_bench --list' prints them"
 
@@ -37,11 +43,11 @@ lines=$(mktemp)
 progress=$(mktemp)
 trap 'rm -f "$lines" "$progress"' EXIT
 
-# measure NAME: the line of its case. One that ends otherwise (a crash, the limit) gets a line that says so.
+# measure NAME: the lines of its case. One that ends otherwise (a crash, the limit) gets a line that says so.
 measure() {
   local line status=0
-  line=$(timeout "$limit" "$bin/epiphyte_operator_bench" "$ort_library" "$1" --threads "$threads" --rounds "$rounds" \
-    2>"$progress") || status=$?
+  line=$(timeout "$limit" "$bin/epiphyte_operator_bench" "$ort_library" "$1" "${providers[@]}" --threads "$threads" \
+    --rounds "$rounds" 2>"$progress") || status=$?
   if [ "$status" = 124 ]; then
     line=$(printf '%s\t-\t-\t0\tno result in %s s; the last one: %s' "$1" "$limit" "$(tail -n 1 "$progress")")
   elif [ "$status" != 0 ] || [ -z "$line" ]; then
@@ -68,7 +74,7 @@ if $json; then
 fi
 
 printf '%s threads, %s rounds; microseconds, and their time over ours\n' "$threads" "$rounds"
-printf '%-64s %12s %12s %8s\n' case epiphyte onnxruntime speed
+printf '%-64s %12s %12s %8s\n' case epiphyte "$($ort && echo onnxruntime || echo 'first one')" speed
 awk -F '\t' '$2 != "-" && $3 != "-" {
   printf "%-64s %12.2f %12.2f %8.2f%s\n", $1, $2, $3, $3 / $2, ($5 == "" ? "" : "  " $5)
 }' "$lines" | sort -k 4,4g

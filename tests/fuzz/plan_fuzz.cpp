@@ -1,8 +1,9 @@
 // Plans of the CPU plugin with correct digests: any context is either loaded and run, or refused. Its bytes, inputs and
 // outputs lie before inaccessible guard pages.
 //
-// Seeds are the models of plan/models, compiled when the target starts. Kernels, fusions and packed weights are thus
-// those of the machine. Mutations change the contents of the plan (plan/plan_mutation.h) and seal it again.
+// Seeds are a case of each operator in the catalogue (host/conformance/operators) and the models of plan/models,
+// compiled when the target starts. Kernels, fusions and packed weights are thus those of the machine. Mutations change
+// the contents of the plan (plan/plan_mutation.h) and seal it again.
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -10,6 +11,8 @@
 #include "core/context/context_model.h"
 #include "core/onnx/model_reader.h"
 #include "epiphyte/kit/memory/digest.hpp"
+#include "host/conformance/operators/case_model.h"
+#include "host/conformance/operators/make_case.h"
 #include "plugins/cpu/exec/context.h"
 #include "tests/framework/guarded_memory.h"
 #include "tests/framework/onnx_text.h"
@@ -87,25 +90,40 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   return changed.size();
 }
 
+namespace {
+
+// Appends the payloads of the context model that the provider makes of a model.
+void AddPayloads(core::Environment& environment, const std::string& model, std::vector<std::string>* payloads) {
+  const test::TempDir dir;
+  core::SessionOptions options = test::OptionsFor({"cpu"});
+  options.Set("ep.context_enable", "1");
+  options.Set("ep.context_embed_mode", "1");
+  const core::Session session(environment, dir.Write("m.onnx", model), options);
+  if (!std::filesystem::exists(dir / "m_ctx.onnx")) return;  // the core has computed all of it
+  const std::string bytes = test::ReadFile(dir / "m_ctx.onnx");
+  core::Model made = core::ReadModelMemory(bytes.data(), bytes.size(), nullptr, {});
+  for (core::Node* node : core::FindContextNodes(*made.graph)) {
+    const core::ContextAttributes attributes = core::ReadContextAttributes(*node);
+    if (attributes.main_context)
+      payloads->emplace_back(static_cast<const char*>(attributes.embedded.data), attributes.embedded.size);
+  }
+}
+
+}  // namespace
+
+// A plan of each operator in the catalogue, and the models of plan/models: what is joined, and operators without cases.
 std::vector<std::string> SeedInputs() {
+  namespace operators = epiphyte::operators;
   std::vector<std::filesystem::path> models;
   for (const auto& entry : std::filesystem::directory_iterator(EPIPHYTE_PLAN_MODELS)) models.push_back(entry.path());
   std::sort(models.begin(), models.end());
   const std::unique_ptr<core::Environment> environment = test::BuildTreeEnvironment();
   std::vector<std::string> seeds;
-  for (const std::filesystem::path& path : models) {
-    test::TempDir dir;
-    core::SessionOptions options = test::OptionsFor({"cpu"});
-    options.Set("ep.context_enable", "1");
-    options.Set("ep.context_embed_mode", "1");
-    core::Session session(*environment, dir.Write("m.onnx", test::OnnxFromText(test::ReadFile(path))), options);
-    const std::string bytes = test::ReadFile(dir / "m_ctx.onnx");
-    core::Model model = core::ReadModelMemory(bytes.data(), bytes.size(), nullptr, {});
-    for (core::Node* node : core::FindContextNodes(*model.graph)) {
-      const core::ContextAttributes attributes = core::ReadContextAttributes(*node);
-      if (attributes.main_context)
-        seeds.emplace_back(static_cast<const char*>(attributes.embedded.data), attributes.embedded.size);
-    }
+  for (const std::filesystem::path& path : models)
+    AddPayloads(*environment, test::OnnxFromText(test::ReadFile(path)), &seeds);
+  for (const operators::OperatorCases& op : operators::AllOperators()) {
+    operators::Random random(0);
+    AddPayloads(*environment, operators::MakeModel(operators::MakeCase(op, op.make, 0), random).bytes, &seeds);
   }
   return seeds;
 }

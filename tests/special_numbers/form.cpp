@@ -15,17 +15,17 @@
 
 #include "core/graph/value.h"
 #include "core/runtime/session.h"
-#include "tests/cpu/random_operators/array.h"
-#include "tests/cpu/random_operators/random.h"
+#include "host/conformance/operators/array.h"
+#include "host/conformance/operators/random.h"
 #include "tests/framework/test_session.h"
 
 namespace epiphyte::test::special_numbers {
 namespace {
 
 using core::DataType;
-using random_operators::Array;
-using random_operators::Number;
-using random_operators::Random;
+using operators::Array;
+using operators::Number;
+using operators::Random;
 
 constexpr std::pair<std::string_view, double> kNumbers[] = {
     {"zero", 0},
@@ -62,30 +62,30 @@ Number Draw(Random& random, DataType type, Special special) {
     case Special::kInfinity: return HUGE_VALL;
     case Special::kMinusInfinity: return -HUGE_VALL;
     case Special::kZeros: return random.Chance(50) ? -Number{0} : Number{0};
-    case Special::kSubnormal: return random_operators::Smallest(type) * static_cast<Number>(random.Int(-9, 9));
+    case Special::kSubnormal: return operators::Smallest(type) * static_cast<Number>(random.Int(-9, 9));
     case Special::kAny: return Draw(random, type, kSpecials[random.Int(1, 5)].first);
   }
   return 0;
 }
 
 // Numbers in ±1, and a few special ones.
-Array Operand(Random& random, DataType type, const random_operators::Dims& dims, Special special, bool positive) {
+Array Operand(Random& random, DataType type, const operators::Dims& dims, Special special, bool positive) {
   Array array(type, dims);
   const int64_t every = std::max<int64_t>(2, array.count() / 6);
   for (int64_t i = 0; i < array.count(); ++i) {
     const bool is_special = special != Special::kNone && random.Int(0, every - 1) == 0;
     Number value = Draw(random, type, is_special ? special : Special::kNone);
     if (positive && !is_special) value = std::fabs(value) + 0.5L;
-    array[i] = random_operators::Round(type, value);
+    array[i] = operators::Round(type, value);
   }
   if (special != Special::kNone && array.count() > 0)
-    array[random.Int(0, array.count() - 1)] = random_operators::Round(type, Draw(random, type, special));
+    array[random.Int(0, array.count() - 1)] = operators::Round(type, Draw(random, type, special));
   return array;
 }
 
 struct Operands {
   std::string name;
-  random_operators::Dims dims;
+  operators::Dims dims;
   bool constant = false;
 };
 
@@ -105,7 +105,7 @@ class Model {
     // Activations take bfloat16 since opset 22.
     opset->set_version(type == DataType::kBfloat16 ? std::max<int64_t>(form.opset, 22) : form.opset);
     for (const onnx::ValueInfoProto& input : model_.graph().input()) {
-      random_operators::Dims dims;
+      operators::Dims dims;
       for (const auto& dim : input.type().tensor_type().shape().dim()) dims.push_back(dim.dim_value());
       operands_.push_back({input.name(), std::move(dims), !input.name().starts_with("x")});
     }
@@ -160,7 +160,7 @@ std::string Compare(const Array& found, const Array& expected, const Form& form)
   for (const Number value : expected.values)
     if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
   const Number steps =
-      std::max<Number>(static_cast<Number>(form.bound), form.epsilons * random_operators::Epsilon(expected.type));
+      std::max<Number>(static_cast<Number>(form.bound), form.epsilons * operators::Epsilon(expected.type));
   for (int64_t i = 0; i < expected.count(); ++i) {
     const Number a = found[i], b = expected[i];
     const bool same = std::isnan(a) || std::isnan(b)   ? std::isnan(a) && std::isnan(b)
@@ -203,7 +203,7 @@ std::string FusionDifference(core::Environment& environment, const Form& form, D
     const std::optional<double> number = NumberOf(operand.name);
     plain.push_back(Operand(random, type, operand.dims, Special::kNone, operand.name.starts_with("positive")));
     if (number)
-      for (Number& value : plain.back().values) value = random_operators::Round(type, *number);
+      for (Number& value : plain.back().values) value = operators::Round(type, *number);
   }
   for (size_t at = 0; at < operands.size(); ++at) {
     if (NumberOf(operands[at].name)) continue;
@@ -226,9 +226,9 @@ std::string FusionDifference(core::Environment& environment, const Form& form, D
         for (size_t i = 0; i < operands.size(); ++i)
           if (!operands[i].constant) inputs.push_back(ToValue(arrays[i]));
         const core::ValuePtr found = joined->Run(inputs).at(0), expected = whole->Run(inputs).at(0);
-        const random_operators::Dims dims(expected->dims().begin(), expected->dims().end());
+        const operators::Dims dims(expected->dims().begin(), expected->dims().end());
         const auto read = [&](const core::Value& value) {
-          return Array(type, dims, random_operators::Decode(type, random_operators::CountOf(dims), value.data()));
+          return Array(type, dims, operators::Decode(type, operators::CountOf(dims), value.data()));
         };
         if (!std::ranges::equal(found->dims(), expected->dims()))
           throw core::Error(core::StatusCode::kFail, "shapes differ");

@@ -5,7 +5,7 @@
 //
 // NaN, infinities, zeros of both signs and subnormal numbers are put into one operand at a time. In the second model
 // each value between the operators is a graph output, so that no provider can leave it out. The last output of that
-// model is the expected one. tests/cpu/random_operators compares each single operator with a reference for such
+// model is the expected one. tests/operators compares each single operator with a reference for such
 // numbers.
 #pragma once
 

@@ -32,6 +32,44 @@ bool ChangedItsMeaning(const Node& node) {
   return node.since_version() < 13 && (node.Is("Softmax") || node.Is("LogSoftmax") || node.Is("Hardmax"));
 }
 
+// Null when it isn't known.
+const Shape* ShapeOf(const ValueDef* value) {
+  return value != nullptr && value->type() && value->type()->shape() ? &*value->type()->shape() : nullptr;
+}
+
+// Whether a scale or bias is known not to have the shape that x has from the axis on.
+bool DiffersFromRow(const Shape& x, int64_t axis, const Shape& parameter) {
+  const auto rank = static_cast<int64_t>(x.size());
+  const int64_t first = axis < 0 ? axis + rank : axis;
+  if (first < 0 || first > rank || rank - first != static_cast<int64_t>(parameter.size())) return true;
+  for (size_t i = 0; i < parameter.size(); ++i) {
+    const Dim& of_x = x[static_cast<size_t>(first) + i];
+    if (of_x.known() && parameter[i].known() && of_x.value != parameter[i].value) return true;
+  }
+  return false;
+}
+
+// Whether ONNX's body for the operator computes this node. Two of its bodies hold for a part of the operator alone.
+bool BodyComputes(const Node& node) {
+  const auto input = [&](size_t i) { return i < node.inputs().size() ? node.inputs()[i] : nullptr; };
+  if (!node.domain().empty() || input(0) == nullptr) return true;
+  // It adds a constant of type float.
+  if (node.Is("MeanVarianceNormalization")) {
+    const TypePtr& type = input(0)->type();
+    return !type || !type->IsTensor() || type->element_type() == DataType::kFloat;
+  }
+  // It flattens scale and bias to one row.
+  if (node.Is("LayerNormalization")) {
+    const Shape* const x = ShapeOf(input(0));
+    for (size_t i = 1; i < 3; ++i) {
+      const Shape* const parameter = ShapeOf(input(i));
+      if (x != nullptr && parameter != nullptr && DiffersFromRow(*x, node.IntAttribute("axis", -1), *parameter))
+        return false;
+    }
+  }
+  return true;
+}
+
 void AdaptToOpset(Node& node, const Graph& target);
 
 void AdaptToOpset(Graph& body, const Graph& target) {
@@ -142,7 +180,8 @@ class Inliner {
     const OperatorSchema* schema = schemas_.Find(node->domain(), node->op_type(), node->since_version());
     if (schema == nullptr || schema->libonnx == nullptr) return false;
     const onnx::OpSchema& source = *schema->libonnx;
-    if ((!source.HasFunction() && !source.HasContextDependentFunction()) || keep_(*node)) return false;
+    if ((!source.HasFunction() && !source.HasContextDependentFunction()) || !BodyComputes(*node) || keep_(*node))
+      return false;
     return InlineSchemaFunction(node, source, added);
   }
 

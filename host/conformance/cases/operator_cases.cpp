@@ -1,7 +1,6 @@
 #include "host/conformance/cases/operator_cases.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <fstream>
@@ -14,6 +13,7 @@
 #include "host/conformance/cases/compare_values.h"
 #include "host/conformance/cases/expectations.h"
 #include "host/conformance/checks/checks.h"
+#include "host/conformance/plugin_manifest.h"
 #include "host/conformance/process/isolated_runs.h"
 
 namespace epiphyte::conformance {
@@ -24,27 +24,6 @@ namespace fs = std::filesystem;
 constexpr std::chrono::seconds kCaseLimit(60);
 constexpr const char* kNotClaimed = "\x01 not claimed";  // the answer about a case that is another's
 enum class Way { kPlain, kContext, kEmbeddedContext };
-
-// Removed with all that is in it.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name = (fs::temp_directory_path() / "ep_conformance.XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr)
-      core::Fail(core::StatusCode::kFail, "no folder can be made in '{}'", fs::temp_directory_path().string());
-    path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 std::vector<fs::path> Numbered(const fs::path& folder, const std::string& prefix, const std::string& suffix) {
   std::vector<fs::path> found;
@@ -73,43 +52,13 @@ std::vector<fs::path> FindCases(const fs::path& models) {
   return cases;
 }
 
-// A library alone gets a manifest made of its descriptor.
-fs::path ManifestOf(const Target& target, const fs::path& folder) {
-  if (!target.manifest.empty()) return target.manifest;
-  Journal unused;
-  DebugHost host(unused);
-  PluginLibrary library(host, target);
-  const EpPluginDescriptor* descriptor = library.Query(host.info());
-  library.CheckDescriptor(*descriptor);
-  const auto quoted = [](std::string_view text) {
-    std::string all = "\"";
-    for (const char c : text) all += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
-    return all + "\"";
-  };
-  std::string sources;
-  for (uint32_t i = 0; i < descriptor->source_count; ++i)
-    sources += (i == 0 ? "" : ", ") + quoted(descriptor->sources[i]);
-  const fs::path manifest = folder / "conformance.yaml";
-  std::ofstream(manifest) << "manifest_version: 1\nname: " << quoted(descriptor->name)
-                          << "\nvendor: " << quoted(descriptor->vendor) << "\nversion: " << quoted(descriptor->version)
-                          << "\nlicense: unknown\ndescription: under test\nlibrary: " << quoted(target.library.string())
-                          << "\nabi: \"" << EP_ABI_MAJOR << "." << EP_ABI_MINOR << "\"\nsources: [" << sources
-                          << "]\ndevices: [other]\n";
-  return manifest;
-}
-
 class CaseRunner {
  public:
   CaseRunner(const Target& target, std::vector<fs::path> cases, Way way)
       : target_(target), cases_(std::move(cases)), way_(way) {}
 
   void Start() {
-    core::CatalogOptions options;
-    options.paths = {ManifestOf(target_, scratch_.path())};
-    options.use_environment = false;
-    options.use_user_folder = false;
-    options.use_system_folders = false;
-    environment_ = std::make_unique<core::Environment>(options);
+    environment_ = std::make_unique<core::Environment>(CatalogOf(target_, scratch_.path()));
     name_ = environment_->catalog().entries().at(0).manifest.name;
   }
   // Returns "" when the outputs are right, kNotClaimed, or a description of the error.

@@ -58,11 +58,21 @@ class Chooser {
     const NodeCheck check(graph_, node_, capabilities_, on_host_);
     for (size_t i = 0; i < node_.inputs.size() && why.empty(); ++i)
       if (IsHostInput(op, i)) why = check.NeedsHost(i);
-    if (why.empty() && op.check != nullptr) why = op.check(check);
+    if (why.empty() && op.check != nullptr) why = Check(op, check);
     return why;
   }
 
  private:
+  static std::string Check(const Operator& op, const NodeCheck& check) {
+    try {
+      return op.check(check);
+    } catch (const kit::Error& error) {
+      // The kit throws this for attributes that no provider could run. The reason names the node then.
+      if (error.code() == EP_STATUS_INVALID_ARGUMENT) return error.what();
+      throw;
+    }
+  }
+
   static bool IsHostInput(const Operator& op, size_t i) { return i < 32 && (op.host_inputs >> i & 1) != 0; }
   bool OnHost(int32_t value) const { return value < 0 || on_host_[static_cast<size_t>(value)]; }
 

@@ -70,9 +70,9 @@ void main() {
         const int y_row = from_y / stride.y;
         if (from_z < 0 || z * stride.x != from_z || z >= in_size.x) continue;
         if (from_y < 0 || y_row * stride.y != from_y || y_row >= in_size.y) continue;
-        // Positions j read element x_first + j, which may lie before the row for the first of them.
-        const int shifted = from_x + step * in_size.z;
-        const int x_first = shifted / step - in_size.z;
+        // Positions j read element x_first + j, which may lie before the row for all of them but the last.
+        const int shifted = from_x + step * int(kPositions);
+        const int x_first = shifted / step - int(kPositions);
         if (shifted < 0 || shifted % step != 0 || x_first >= in_size.z) continue;
         uint at[kPositions];
         bool inside[kPositions];

@@ -195,19 +195,19 @@ float TruncatedRemainder(float a, float b) {
   const float divisor = Magnitude(b);
   float rest = Magnitude(a);
   const bool none = IsNan(a) || IsNan(b) || IsInf(a) || b == 0.0;
-  // Large numbers are scaled down, so that splitting them does not overflow.
-  const float scale = rest > 1e30 ? 5.9604645e-8 : 1.0;
-  const float y = divisor * scale;
-  rest *= scale;
-  const int divisor_exponent = int(floatBitsToUint(y) >> 23);
+  // A subnormal divisor has its exponent once it is scaled by 2^24.
+  const int divisor_exponent = divisor < 1e-30 ? int(floatBitsToUint(divisor * 16777216.0) >> 23) - 24
+                                               : int(floatBitsToUint(divisor) >> 23);
   for (int i = 0; i < 16; ++i) {
-    if (none || !(rest >= y)) break;
+    if (none || !(rest >= divisor)) break;
     const int excess = int(floatBitsToUint(rest) >> 23) - divisor_exponent - 22;
-    const float step = excess > 0 ? ScaleByPower(y, excess) : y;
-    rest = MinusProduct(rest, trunc(rest / step), step);
+    const float step = excess > 0 ? ScaleByPower(divisor, excess) : divisor;
+    // Large numbers are scaled by 2^-24, so that splitting them does not overflow. Their step is large, too.
+    const float scale = rest > 1e30 ? 5.9604645e-8 : 1.0;
+    rest = MinusProduct(rest * scale, trunc(rest / step), step * scale) / scale;
     rest = rest < 0.0 ? rest + step : rest;
   }
-  return none ? Nan() : WithSignOf(rest / scale, a);
+  return none ? Nan() : WithSignOf(rest, a);
 }
 // With the sign of the divisor.
 float FlooredRemainder(float a, float b) {

@@ -21,10 +21,12 @@
 #include <string_view>
 
 #include "epiphyte/ep_entry.h"
+#include "host/conformance/operators/describe.h"
+#include "host/conformance/operators/make_case.h"
+#include "host/conformance/operators/runner.h"
 #include "plugins/cpu/onednn/compat.h"
 #include "tests/cpu/levels/level.h"
 #include "tests/cpu/levels/level_models.h"
-#include "tests/cpu/random_operators/runner.h"
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
 #include "tests/special_numbers/form.h"
@@ -56,17 +58,17 @@ std::unique_ptr<core::Environment> OwnPlugin() {
 }
 
 int RunOperators() {
-  random_operators::Runner runner(OwnPlugin());
+  operators::Runner runner(OwnPlugin(), {.provider = "cpu"});
   const uint64_t first = NumberOption("--first", 0), count = NumberOption("--cases", kCases);
   int failures = 0;
-  for (const random_operators::OperatorCases& op : random_operators::AllOperators()) {
+  for (const operators::OperatorCases& op : operators::AllOperators()) {
     for (uint64_t number = first; number < first + count; ++number) {
-      const random_operators::Case c = random_operators::MakeCase(op, op.make, number);
-      const std::string failure = runner.Run(c, random_operators::Random(number));
-      if (failure.empty()) continue;
+      const operators::Case c = operators::MakeCase(op, op.make, number);
+      const operators::Result result = runner.Run(c, operators::Random(number));
+      if (result.verdict == operators::Verdict::kPassed || result.verdict == operators::Verdict::kByCore) continue;
       ++failures;
       std::printf("case %llu of %s: %s\n%s\n", static_cast<unsigned long long>(number), std::string(op.op_type).c_str(),
-                  failure.c_str(), Describe(c).c_str());
+                  result.text.c_str(), Describe(c).c_str());
     }
   }
   return failures == 0 ? 0 : 1;

@@ -391,16 +391,13 @@ std::string SizeName(std::string_view size, std::string_view type) {
 
 std::vector<OperatorCase> OperatorCases() {
   std::vector<OperatorCase> cases;
-  for (const std::span<const OperatorRow> rows : {MatrixRows(), WindowRows(), QuantizedRows(), MicrosoftRows(),
-                                                  ElementwiseRows(), ReductionRows(), LayoutRows()}) {
-    for (const OperatorRow& row : rows) {
-      for (const std::string_view op : Split(row.operators, ' ')) {
-        for (const std::string_view type : Split(row.types, ' ')) {
-          for (size_t size = 0; size < row.sizes.size(); ++size) {
-            if (row.sizes[size].empty()) Fail("fewer than three sizes", row.operators);
-            std::string name = std::string(op) + '/' + std::string(type) + '/' + SizeName(row.sizes[size], type);
-            cases.push_back({std::move(name), &row, op, type, size});
-          }
+  for (const OperatorRow* row : operators::AllRows()) {
+    for (const std::string_view op : Split(row->operators, ' ')) {
+      for (const std::string_view type : Split(row->types, ' ')) {
+        for (size_t size = 0; size < row->sizes.size(); ++size) {
+          if (row->sizes[size].empty()) Fail("fewer than three sizes", row->operators);
+          std::string name = std::string(op) + '/' + std::string(type) + '/' + SizeName(row->sizes[size], type);
+          cases.push_back({std::move(name), row, op, type, size});
         }
       }
     }

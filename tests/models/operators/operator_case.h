@@ -14,9 +14,11 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/models/operators/operator_rows.h"
+#include "host/conformance/operators/sizes/operator_sizes.h"
 
 namespace epiphyte::test {
+
+using operators::OperatorRow;
 
 struct OperatorCase {
   std::string name;  // operator/type/dims of the first inputs

@@ -226,6 +226,25 @@ TEST(SchemaFunctions, ContextDependentBodiesUseTypesAndAttributes) {
   EXPECT_EQ(TypeOf(model, "y"), "tensor(float)[2,3]");
 }
 
+// libonnx's body flattens scale and bias; one that differs between rows would be applied to the wrong elements.
+TEST(SchemaFunctions, BodyThatDoesNotComputeTheNodeIsNotUsed) {
+  ProtoModel source;
+  source.Input("x", kFloat, {"4", "4", "4"}).Input("s", kFloat, {"4", "4", "1"}).Output("y");
+  ProtoModel::Int(source.Node("LayerNormalization", {"x", "s"}, {"y"}), "axis", 1);
+  Model model = source.Read();
+  InlineAll(model);
+  EXPECT_THAT(Operators(*model.graph), ElementsAre("LayerNormalization"));
+}
+
+TEST(SchemaFunctions, BodyThatDoesNotHaveTheNodesTypeIsNotUsed) {
+  ProtoModel source;
+  source.Input("x", onnx::TensorProto::DOUBLE, {"2", "3", "4", "5"}).Output("y");
+  source.Node("MeanVarianceNormalization", {"x"}, {"y"});
+  Model model = source.Read();
+  InlineAll(model);
+  EXPECT_THAT(Operators(*model.graph), ElementsAre("MeanVarianceNormalization"));
+}
+
 TEST(SchemaFunctions, BodiesAreBroughtToTheModelsOpset) {
   // libonnx's body of MeanVarianceNormalization has ReduceMean with an attribute `axes`, which opset 18 made an input.
   ProtoModel source(20);

@@ -188,11 +188,13 @@ TEST(ImportGraph, RefusesTypesThatMakeNoSense) {
       g.y.type = &type;
     });
   };
-  EXPECT_EQ(change_type([](EpTypeInfo& type) { type.rank = 65; }), "value 'y' has rank 65; 64 at most expected");
-  EXPECT_EQ(change_type([](EpTypeInfo& type) { type.dims = nullptr; }), "2 dimensions announced, but none are there");
+  EXPECT_EQ(change_type([](EpTypeInfo& type) { type.rank = 65; }),
+            "node 'Conv' (Conv): value 'y' has rank 65; 64 at most expected");
+  EXPECT_EQ(change_type([](EpTypeInfo& type) { type.dims = nullptr; }),
+            "node 'Conv' (Conv): 2 dimensions announced, but none are there");
   const int64_t negative[] = {2, -2}, huge[] = {int64_t{1} << 40, int64_t{1} << 40};
   EXPECT_EQ(change_type([&](EpTypeInfo& type) { type.dims = negative; }),
-            "value 'y' has the dimensions [2,-2], which make no sense");
+            "node 'Conv' (Conv): value 'y' has the dimensions [2,-2], which make no sense");
   EXPECT_THAT(change_type([&](EpTypeInfo& type) { type.dims = huge; }), HasSubstr("which make no sense"));
 }
 

@@ -15,7 +15,7 @@ inline uint32_t IndexWords(EpElementType type) { return type == EP_TYPE_INT64 ? 
 
 inline void CheckIndex(int64_t at, int64_t dim) {
   if (at < -dim || at >= dim)
-    kit::FailArgument("index ", at, " found, a value in [", -dim, ", ", dim - 1, "] expected");
+    kit::FailArgument("indices: index ", at, " found, a value in [", -dim, ", ", dim - 1, "] expected");
 }
 
 // Checks indices into one axis, if the host knows them.

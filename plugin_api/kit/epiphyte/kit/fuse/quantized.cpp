@@ -459,6 +459,13 @@ class Fuser {
       return;
     if (!std::all_of(norm.inputs.begin(), norm.inputs.end(), [&](int32_t i) { return i < 0 || editor_.IsFloat(i); }))
       return;
+    // The fused operator has one scale and bias for all rows; ONNX's may have some for each row.
+    const int32_t rank = editor_.info(x->value).rank;
+    const int64_t axis = norm.Int("axis", -1);
+    const int64_t row_rank = axis < 0 ? -axis : rank - axis;
+    if (rank < 0 && axis >= 0) return;
+    for (size_t i = 1; i < norm.inputs.size(); ++i)
+      if (norm.inputs[i] >= 0 && editor_.info(norm.inputs[i]).rank > row_rank) return;
     ir::Node fused = norm;
     DropOwnAttributes(fused);
     fused.op_type = kQLinearLayerNormalization;

@@ -168,6 +168,15 @@ class Importer {
     return values;
   }
 
+  // Errors name the node: an output that makes no sense mostly follows from its inputs and attributes.
+  std::vector<int32_t> OutputsOf(const EpNodeInfo& info, const Node& node) {
+    try {
+      return ValuesOf(info.outputs, info.output_count, "outputs of a node");
+    } catch (const Error& error) {
+      throw Error(error.code(), "node '" + node.name + "' (" + node.op_type + "): " + error.what());
+    }
+  }
+
   Node NodeOf(const EpNode* handle) {
     if (handle == nullptr) Refuse("a node is not there");
     EpNodeInfo info = {};
@@ -181,7 +190,7 @@ class Importer {
     if (node.domain == "ai.onnx") node.domain.clear();
     node.since_version = info.since_version;
     node.inputs = ValuesOf(info.inputs, info.input_count, "inputs of a node");
-    node.outputs = ValuesOf(info.outputs, info.output_count, "outputs of a node");
+    node.outputs = OutputsOf(info, node);
     node.implicit_inputs = AllOf(info.implicit_inputs, info.implicit_input_count, "implicit inputs of a node");
     const auto attributes = List(info.attributes, info.attribute_count, "attributes of a node");
     node.attributes.reserve(attributes.size());
