@@ -45,7 +45,10 @@ TEST(Exports, OfAFileThatIsNoLibraryThereAreNone) {
 TEST(Exports, OfADamagedLibraryAreReadWithinTheFile) {
   const test::TempDir dir;
   const std::string whole = test::ReadFile(test::RealLibrary());
-  const auto read = [&](const std::string& bytes) { ExportedSymbols(dir.Write("damaged.so", bytes)); };
+  const auto read = [&](const std::string& bytes) {
+    const std::vector<std::string> names = ExportedSymbols(dir.Write("damaged.so", bytes));
+    EXPECT_TRUE(std::ranges::is_sorted(names));
+  };
   for (const size_t size : {whole.size() - 1, whole.size() / 2, sizeof(Elf64_Ehdr), sizeof(Elf64_Ehdr) - 1}) {
     read(whole.substr(0, size));
   }
