@@ -83,7 +83,7 @@ class SessionAttempt {
   // the model's files.
   SourceFiles source_files_;
   UsedFiles payload_files_;
-  NodeHistory history_;  // of nodes that are no longer in the model's graph
+  NodeHistory history_;  // history of nodes that are no longer in the model's graph
   Model model_;
   std::vector<ProviderSlot> providers_;
   std::unique_ptr<ContextGenerator> generator_;  // null: no context model is written

@@ -65,7 +65,7 @@ void CheckDeferredProviders(const std::vector<std::string>& deferred, std::span<
 struct ProviderPart {
   const ProviderSlot* slot = nullptr;
   std::vector<const Partition*> partitions;
-  bool makes_contexts = false;        // of its partitions
+  bool makes_contexts = false;        // compiles its partitions into contexts
   bool has_deferred_payload = false;  // earlier sessions of the group rely on it to write their payload now
 };
 

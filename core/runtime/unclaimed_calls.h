@@ -24,8 +24,8 @@ namespace epiphyte::core {
 // Body of a call, and why no provider runs the call as a whole. It explains the presence of the body's nodes if no
 // provider runs one of them.
 struct UnclaimedBody {
-  std::string prefix;  // of the names of its nodes
-  std::string label;   // of the call
+  std::string prefix;  // prefix of the names of its nodes
+  std::string label;   // label of the call
   std::vector<Decline> declines;
 };
 

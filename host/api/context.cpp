@@ -14,7 +14,7 @@
 namespace epiphyte {
 namespace {
 
-// `seal_problem`: null, or gets what is wrong with the model's seal; stays "" when nothing is.
+// `seal_problem` gets the message about a broken seal, and stays "" for a good one; null: the seal isn't checked.
 core::Model Read(const std::filesystem::path& path, const std::shared_ptr<core::ContextStore>& store,
                  std::string* seal_problem) {
   core::ReadOptions options;

@@ -111,7 +111,7 @@ void AddPayloads(core::Environment& environment, const std::string& model, std::
 
 }  // namespace
 
-// A plan of each operator in the catalogue, and the models of plan/models: what is joined, and operators without cases.
+// A plan of each operator in the catalogue, and the models of plan/models, for fused operators and operators without cases.
 std::vector<std::string> SeedInputs() {
   namespace operators = epiphyte::operators;
   std::vector<std::filesystem::path> models;

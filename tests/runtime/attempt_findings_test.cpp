@@ -1,4 +1,4 @@
-// What attempts to make a session find out, and what the next one does with it.
+// Findings of attempts to make a session, and their use in the next attempt.
 #include "core/runtime/attempt_findings.h"
 
 #include <gmock/gmock.h>

@@ -16,7 +16,7 @@ struct Format {
 
   int bits() const { return 1 + exponent + mantissa; }
   int bias() const { return (1 << (exponent - 1)) - (extremes == Extremes::kUnsignedZero ? 0 : 1); }
-  int least_exponent() const { return 1 - bias(); }  // of normal numbers
+  int least_exponent() const { return 1 - bias(); }  // exponent of the least normal number
   Number highest() const {
     const int top = (1 << exponent) - 1 - bias();  // what the largest exponent field would mean
     const Number step = std::ldexp(Number{1}, -mantissa);

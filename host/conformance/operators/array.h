@@ -50,7 +50,7 @@ Array Scalar(DataType type, Number value);
 
 bool IsFloat(DataType type);     // float, double and those of 8 and 16 bits
 bool IsInteger(DataType type);   // signed or not, of any width
-bool IsUnsigned(DataType type);  // of integers
+bool IsUnsigned(DataType type);  // integers only
 
 // The least and the largest finite number.
 Number Lowest(DataType type);

@@ -167,7 +167,7 @@ class Run {
   const CatalogueOptions& options_;
   const std::vector<OperatorCases> all_;
   std::vector<Task> tasks_;
-  std::unique_ptr<Runner> runner_;  // of the child process; null when the provider can't be used
+  std::unique_ptr<Runner> runner_;  // runner in the child process; null when the provider can't be used
   std::string unusable_;            // why it is null
   CatalogueReport report_;
   std::set<std::string> run_, failed_expectedly_;

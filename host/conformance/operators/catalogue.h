@@ -24,7 +24,7 @@ namespace epiphyte::operators {
 struct CatalogueOptions {
   std::vector<Form> forms = {Form::kPlain, Form::kSpecial, Form::kBad, Form::kHostile, Form::kQuantized};
   uint64_t first = 0;
-  uint64_t cases = 20;           // of each form of each operator
+  uint64_t cases = 20;           // cases of each form of each operator
   std::string operator_name;     // only this one; "": all
   std::optional<DataType> type;  // only cases with this type of their first input
   RunnerOptions runner;

@@ -9,7 +9,7 @@
 namespace epiphyte::operators {
 namespace {
 
-constexpr size_t kMostFailures = 3;  // of an operator, unless all are asked for
+constexpr size_t kMostFailures = 3;  // failures of an operator that are listed, unless all are asked for
 
 std::string Counts(const OperatorReport& one) {
   return fmt::format("{} passed, {} failed, {} not claimed, {} expected failures, {} by the core", one.passed,

@@ -55,7 +55,7 @@ struct ResizedAxis {
   int64_t in = 1, out = 1;
   Number scale = 1;
   bool by_size = false;       // `out` was told, not `scale`
-  Number start = 0, end = 1;  // of the region
+  Number start = 0, end = 1;  // bounds of the region
 };
 
 Number Origin(const ResizeRules& rules, const ResizedAxis& axis, int64_t place) {

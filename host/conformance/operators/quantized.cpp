@@ -25,7 +25,7 @@ Number Saturated(DataType type, Number value) {
 struct Grain {
   int64_t axis = -1;  // -1: one for all
   int64_t block = 0;  // 0: none
-  Dims dims;          // of the scales
+  Dims dims;          // dims of the scales
 
   // Position of an element's scale.
   int64_t PlaceOf(const Dims& index) const {

@@ -135,7 +135,7 @@ Number Random::Value(DataType type, Draw draw) {
     case 8: return static_cast<Number>(Int(-2, 2)) / 2;
     case 9:
     case 10:
-    case 11: {  // of any magnitude
+    case 11: {  // numbers of any magnitude
       const auto limit = static_cast<int64_t>(std::ilogb(highest)) - 1;
       return Round(type, std::ldexp(Real(-2, 2), static_cast<int>(Int(-limit, limit))));
     }

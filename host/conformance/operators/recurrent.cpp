@@ -29,12 +29,12 @@ struct Network {
   Cell cell = Cell::kRnn;
   int64_t steps = 0, batch = 0, input = 0, hidden = 0, directions = 0;
   Array x, w, r, b, lengths, h, c, p;
-  std::vector<Activation> activations;  // of all directions
+  std::vector<Activation> activations;  // activations of all directions
   bool reset_first = true;              // GRU: linear_before_reset is 0
   bool coupled = false;                 // LSTM: input_forget
   Number clip = HUGE_VALL;
   bool backward_only = false;
-  mutable Number largest = 1;  // that a gate has been: errors grow by it, and of some activations it has no bound
+  mutable Number largest = 1;  // the largest gate; errors grow by it, and some activations have no bound
 
   Number Clipped(Number value) const { return std::clamp(value, -clip, clip); }
 

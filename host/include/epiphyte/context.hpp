@@ -88,7 +88,7 @@ struct ContextCheck {
 };
 
 // Asks the plugins for their verdicts. With payloads, plugins see the payloads, and a payload that can't be opened or
-// differs from its record is unsupported. So is a model whose seal is broken. Without payloads, plugins judge by the
+// differs from its record is unsupported. So is a model with a broken seal. Without payloads, plugins judge by the
 // nodes' attributes and the model's metadata, which is very cheap. Opens the libraries of the plugins that own a node.
 // Throws when the model can't be read. `store` is as in InspectContext. [any thread]
 EPIPHYTE_API ContextCheck CheckContext(const Environment& environment, const std::filesystem::path& model,

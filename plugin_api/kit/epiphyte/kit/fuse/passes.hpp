@@ -100,7 +100,7 @@ struct PassNeed {
 struct PassInfo {
   static constexpr size_t kMostNeeds = 6;
   Pass pass = Pass::kCount;
-  std::string_view name;  // of the function, for logs and tests
+  std::string_view name;  // name of the function, for logs and tests
   void (*run)(ir::Editor& editor, const PassOptions& options) = nullptr;
   PassNeed needs[kMostNeeds];
 };
