@@ -8,7 +8,7 @@ cd "$1"
 
 most_openings=0
 most_words=11
-most_continuations=15
+most_continuations=8
 
 comments=$(mktemp)
 trap 'rm -f "$comments"' EXIT
