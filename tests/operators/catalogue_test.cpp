@@ -125,7 +125,7 @@ TEST(Catalogue, RunsOnALibraryWithoutAManifest) {
 // Each quantized form has a case that the CPU provider computes within one step.
 TEST(QuantizedForm, ExistsForTheOperatorsOfTheKitsRules) {
   for (const char* op : {"Conv", "MatMul", "Gemm", "Add", "Softmax", "MaxPool", "Concat", "Resize"}) {
-    const CatalogueReport report = RunCatalogue(Options("cpu", op, Form::kQuantized, 100));
+    const CatalogueReport report = RunCatalogue(Options("cpu", op, Form::kQuantized, 10));
     EXPECT_GT(report.Total().passed, 0u) << op;
     EXPECT_TRUE(report.HasPassed()) << op
                                     << (report.operators[0].failures.empty() ? "" : report.operators[0].failures[0]);
