@@ -269,7 +269,7 @@ TEST_F(StoreTest, PayloadsWithinTheModelAreAlignedForPlugins) {
   access.model = dir_ / "model_ctx.onnx";
   access.digests = core::PayloadAccess::kNone;
   const core::ContextBinding binding(core::FindContextNodes(*model.graph), core::OwnersIn(environment_->catalog()));
-  ASSERT_EQ(binding.nodes().size(), 1u);
+  ASSERT_FALSE(binding.nodes().empty());
   const core::ContextBatch batch = core::LoadPayloads(binding, binding.nodes()[0].owner, access, model.metadata);
   ASSERT_EQ(batch.blobs.size(), 1u);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(batch.blobs[0].data) % 64, 0u);

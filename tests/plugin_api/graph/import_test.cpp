@@ -153,7 +153,7 @@ TEST(ImportGraph, RefusesListsThatAreNotThere) {
             "1 outputs of the graph announced, but none are there");
   EXPECT_THAT(Refusal([](SmallGraph& g) { g.node.input_count = kMany; }), HasSubstr("inputs of a node found"));
   EXPECT_EQ(Refusal([](SmallGraph& g) { g.node.outputs = nullptr; }),
-            "1 outputs of a node announced, but none are there");
+            "node 'Conv' (Conv): 1 outputs of a node announced, but none are there");
   EXPECT_EQ(Refusal([](SmallGraph& g) { g.node.attributes = nullptr; }),
             "1 attributes of a node announced, but none are there");
   EXPECT_EQ(Refusal([](SmallGraph& g) { g.attribute.ints = nullptr; }),
