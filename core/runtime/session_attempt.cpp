@@ -33,7 +33,7 @@ void ReportOverridable(const std::vector<ValueSpec>& inputs) {
       count, first->name, count == 1 ? "" : ", …");
 }
 
-// Adds the model's path to errors about a context, because an application has many models.
+// Adds the model's path to errors about a context or the body of a function, because an application has many models.
 template <typename Body>
 void NamingModel(const std::filesystem::path& model, Body&& body) {
   try {
@@ -60,7 +60,8 @@ void SessionAttempt::Prepare() {
   tools_.progress.Enter(SessionPhase::kTransform, "functions");
   {
     Profiler::Span span(tools_.profiler, "session", "inline functions");
-    InlineUnclaimedFunctions(tools_, providers_, &findings_, &model_, &history_);
+    NamingModel(source_.path,
+                [&] { InlineUnclaimedFunctions(tools_, providers_, &findings_, &model_, &history_); });
     // The bodies of functions may have external data of their own.
     ProtectSource(tools_.config, source_, source_files_, generator_.get());
   }

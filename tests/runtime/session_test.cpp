@@ -123,6 +123,16 @@ TEST_F(SessionTest, ANodeWithAnInvalidAttributeIsDeclinedWithTheReason) {
                                          HasSubstr("cpu: attribute 'size' is 0; 1 or more expected")));
 }
 
+TEST_F(SessionTest, AnErrorInAFunctionsBodyNamesTheModel) {
+  TempDir dir;
+  const auto model = dir.Write("softmax.onnx", OnnxFromText(R"(<ir_version: 10, opset_import: ["" : 22, "local" : 1]>
+    g (float[2, 3] x) => (float[2, 3] y) { y = local.F(x) }
+    <domain: "local", opset_import: ["" : 22]>
+    F (a) => (b) { b = Softmax <axes = 1> (a) })"));
+  EXPECT_THAT(FailureOf([&] { Session session(*environment_, model, OptionsFor({"cpu"})); }),
+              AllOf(HasSubstr("softmax.onnx': "), HasSubstr("has no attribute 'axes'; did you mean 'axis'?")));
+}
+
 TEST_F(SessionTest, ThreadsAreStartedByTheFirstLoopThatIsWorthThem) {
   SessionOptions options = OptionsFor({"cpu"});
   options.thread_count = 4;
