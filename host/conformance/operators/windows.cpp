@@ -4,6 +4,11 @@
 
 namespace epiphyte::operators {
 
+bool Windows::HasPadding() const {
+  const auto pads = [](int64_t size) { return size != 0; };
+  return std::any_of(begin.begin(), begin.end(), pads) || std::any_of(end.begin(), end.end(), pads);
+}
+
 int64_t Windows::CountPadded(const Dims& at) const {
   int64_t count = 1;
   for (size_t axis = 0; axis < at.size(); ++axis) {

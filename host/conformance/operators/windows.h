@@ -22,6 +22,7 @@ struct Windows {
       body(t, pixel);
     });
   }
+  bool HasPadding() const;
   // Taps that are in the image or in the padding: not past its end, where rounding up has moved the window.
   int64_t CountPadded(const Dims& at) const;
 };

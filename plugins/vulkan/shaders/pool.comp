@@ -126,7 +126,7 @@ void main() {
           value += EXPONENT == 2.0 ? magnitude * magnitude
                                    : EXPONENT == 1.0 ? magnitude : Exp(EXPONENT * Log(magnitude));
         }
-        const bool wins = element > value || IsNan(element);
+        const bool wins = IsNan(element) ? !IsNan(value) : element > value;  // the first NaN counts
 #else
         const bool wins = element > value;
 #endif
