@@ -179,11 +179,22 @@ void AverageOfWindows(const PlaneWindows& windows, const float* x, const float* 
 // Kernels that are processed together share their loads, most of which cross cache lines.
 constexpr int kKernelsTogether = HWY_CAP_GE512 || HWY_ARCH_ARM_A64 ? 4 : 2;
 
-// Computes kVectors vectors of results for each of some kernels, from the taps at `row` and beyond. Weights and results
-// of each kernel are `weights_step` and `out_step` after those of the one before it.
+// Some kernels and the places of their taps in the scratch memory, relative to the first tap of a window. Weights of
+// each kernel are `weights_step` after those of the one before it.
+struct PlaneKernels {
+  const float* weights;
+  int64_t weights_step;
+  const int64_t* offsets;
+  int64_t taps;
+  const float* biases;  // null: none
+};
+
+// Computes kVectors vectors of results for each of some kernels, from the taps at `row` and beyond. Results of each
+// kernel are `out_step` after those of the one before it.
 template <int kKernels, int kVectors>
-HWY_INLINE void ConvolveColumns(const float* weights, int64_t weights_step, const int64_t* offsets, int64_t taps,
-                                const float* biases, const float* row, float* out, int64_t out_step, int64_t columns) {
+HWY_INLINE void ConvolveColumns(const PlaneKernels& kernels, const float* row, float* out, int64_t out_step,
+                                int64_t columns) {
+  const auto [weights, weights_step, offsets, taps, biases] = kernels;
   const D d;
   V sums[kKernels][kVectors];
   for (int k = 0; k < kKernels; ++k)
@@ -230,12 +241,21 @@ HWY_INLINE void ConvolveRows(const float* weights, const int64_t* offsets, int64
   }
 }
 
-// Computes rows [from, from + height) of windows for some kernels. Their part of the plane is in the scratch memory.
+// Rows [from, from + height) of windows, and their part of the plane in the scratch memory.
+struct PlaneBand {
+  int64_t from, height;
+  const float* scratch;
+  int64_t row_floats;
+};
+
+// Computes a band for some kernels with all their taps.
 template <int kKernels>
-HWY_INLINE void ConvolveBand(const PlaneWindows& w, const int64_t* offsets, int64_t from, int64_t height,
-                             const float* weights, const float* biases, const float* scratch, int64_t row_floats,
-                             float* y) {
-  const int64_t all_taps = w.kernel_height * w.kernel_width, out_plane = w.out_height * w.out_width;
+HWY_INLINE void ConvolveBand(const PlaneWindows& w, const PlaneBand& band, const PlaneKernels& kernels, float* y) {
+  const int64_t from = band.from, height = band.height, row_floats = band.row_floats;
+  const float *const weights = kernels.weights, *const biases = kernels.biases, *const scratch = band.scratch;
+  const int64_t all_taps = kernels.taps;
+  const int64_t* const offsets = kernels.offsets;
+  const int64_t out_plane = w.out_height * w.out_width;
   for (int64_t r = from; r < from + height; ++r) {
     const TapRows rows(w, r);
     // The first tap inside the plane; offsets are relative to the window's first tap.
@@ -257,7 +277,7 @@ HWY_INLINE void ConvolveBand(const PlaneWindows& w, const int64_t* offsets, int6
       const int64_t left = w.out_width - c;
       const auto columns = [&](auto vectors) HWY_ATTR {
         constexpr int kVectors = decltype(vectors)::value;
-        ConvolveColumns<kKernels, kVectors>(weights + skipped, all_taps, offsets + skipped, taps, biases, first + c,
+        ConvolveColumns<kKernels, kVectors>({weights + skipped, all_taps, offsets + skipped, taps, biases}, first + c,
                                             out + c, out_plane, left);
         c += kVectors * kLanes;
       };
@@ -302,9 +322,9 @@ void ConvolvePlane(const PlaneWindows& windows, const float* weights, const floa
     }
     const int64_t kernel = w.kernel_height * w.kernel_width, out_plane = w.out_height * w.out_width;
     const auto convolve = [&](auto together, int64_t k) HWY_ATTR {
-      ConvolveBand<decltype(together)::value>(w, offsets, from, height, weights + k * kernel,
-                                              biases == nullptr ? nullptr : biases + k, scratch, row_floats,
-                                              y + k * out_plane);
+      ConvolveBand<decltype(together)::value>(
+          w, {from, height, scratch, row_floats},
+          {weights + k * kernel, kernel, offsets, kernel, biases == nullptr ? nullptr : biases + k}, y + k * out_plane);
     };
     int64_t k = 0;
     for (; k + kKernelsTogether <= kernels; k += kKernelsTogether)
