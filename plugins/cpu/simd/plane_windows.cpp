@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
 #include "plugins/cpu/simd/per_target.h"
@@ -13,7 +12,7 @@
 #include <hwy/highway.h>
 
 #include "plugins/cpu/simd/dispatch.h"
-#include "plugins/cpu/simd/reduce-inl.h"
+#include "plugins/cpu/simd/window_ops-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace epiphyte::cpu::simd::HWY_NAMESPACE {
@@ -96,15 +95,6 @@ HWY_INLINE void SpreadRow(const PlaneWindows& w, const Geometry& g, const Whole&
   }
 }
 
-struct Larger {
-  static constexpr float kNothing = -std::numeric_limits<float>::infinity();
-  HWY_INLINE V operator()(V a, V b) const { return Greater()(a, b); }
-};
-struct Added {
-  static constexpr float kNothing = 0;
-  HWY_INLINE V operator()(V a, V b) const { return hn::Add(a, b); }
-};
-
 // Joins the columns of some rows first, then neighbouring columns. finish(v, row, column) makes a result.
 template <class Join, class Finish>
 HWY_INLINE void JoinWindows(const PlaneWindows& w, const float* x, float* y, int64_t planes, float* scratch,
@@ -116,7 +106,7 @@ HWY_INLINE void JoinWindows(const PlaneWindows& w, const float* x, float* y, int
   int64_t taps[PlaneWindows::kMostTaps];
   for (int64_t t = 0; t < w.kernel_width; ++t) taps[t] = g.TapOffset(w, t);
   float* const line = scratch + w.BandRows() * row_floats;
-  std::fill_n(scratch, band * row_floats, Join::kNothing);  // the padding stays as it is from here on
+  std::fill_n(scratch, band * row_floats, Join::kIdentity);  // the padding stays as it is from here on
   for (int64_t plane = 0; plane < planes; ++plane, x += w.in_height * w.in_width, y += w.out_height * w.out_width) {
     for (int64_t from = 0; from < w.out_height; from += band) {
       const int64_t height = std::min(band, w.out_height - from);
@@ -125,7 +115,7 @@ HWY_INLINE void JoinWindows(const PlaneWindows& w, const float* x, float* y, int
         const float* const top = x + rows.first * w.in_width;
         const int64_t step = w.dilation_y * w.in_width;
         if (rows.count <= 0) {
-          std::fill_n(scratch + r * row_floats, row_floats, Join::kNothing);
+          std::fill_n(scratch + r * row_floats, row_floats, Join::kIdentity);
           continue;
         }
         SpreadRow(
@@ -161,14 +151,14 @@ HWY_INLINE void JoinWindows(const PlaneWindows& w, const float* x, float* y, int
 }
 
 void LargestOfWindows(const PlaneWindows& windows, const float* x, float* y, int64_t planes, float* scratch) {
-  JoinWindows<Larger>(windows, x, y, planes, scratch, [](V v, int64_t, int64_t) HWY_ATTR { return v; });
+  JoinWindows<MaxOp>(windows, x, y, planes, scratch, [](V v, int64_t, int64_t) HWY_ATTR { return v; });
 }
 
 void AverageOfWindows(const PlaneWindows& windows, const float* x, const float* row_counts, const float* column_counts,
                       float* y, int64_t planes, float* scratch) {
   const D d;
   const int64_t width = windows.out_width;
-  JoinWindows<Added>(windows, x, y, planes, scratch, [=](V v, int64_t row, int64_t column) HWY_ATTR {
+  JoinWindows<SumOp>(windows, x, y, planes, scratch, [=](V v, int64_t row, int64_t column) HWY_ATTR {
     const V counts = column + kLanes <= width
                          ? hn::LoadU(d, column_counts + column)
                          : LoadPart(d, column_counts + column, static_cast<size_t>(width - column));
