@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "epiphyte/kit/shape/attention.hpp"
+#include "epiphyte/kit/shape/round_up.hpp"
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/kernel/strided.h"
 #include "plugins/cpu/onednn/warm_up_scope.h"
@@ -28,7 +29,7 @@ constexpr int64_t kKeyBlock = 64;
 // Rounds up to whole cache lines: rows of scores and of transposed keys start at cache lines and are whole vectors.
 int64_t WholeLines(int64_t elements) {
   constexpr int64_t kLine = 16;
-  return (elements + kLine - 1) / kLine * kLine;
+  return kit::RoundUp(elements, kLine);
 }
 int64_t PaddedKeys(const kit::AttentionShape& shape) { return WholeLines(shape.total); }
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "epiphyte/kit/fuse/operators.hpp"
+#include "epiphyte/kit/shape/round_up.hpp"
 #include "plugins/cpu/kernel/kernel.h"
 #include "plugins/cpu/kernel/strided.h"
 #include "plugins/cpu/onednn/split.h"
@@ -158,7 +159,7 @@ class AttentionKernel final : public Kernel {
   // Rounds up to whole cache lines: rows of scores and of packed keys are whole lines.
   static int64_t WholeLines(int64_t floats) {
     constexpr int64_t kLine = 16;
-    return (floats + kLine - 1) / kLine * kLine;
+    return kit::RoundUp(floats, kLine);
   }
 
   struct Scratch {
