@@ -21,7 +21,7 @@
 //     void Register_relu(KernelRegistry& registry) { registry.Add<ReluKernel>("Relu", 1, {kFloats}); }
 //     }  // namespace epiphyte::cpu
 //
-// and a row in signatures_onnx.cpp: {"Relu", 1, "X:T -> Y:T", ""}. The build collects the Register_<stem> functions
+// and a row in kit/signature/onnx.cpp: {"Relu", 1, "X:T -> Y:T", ""}. The build collects the Register_<stem> functions
 // automatically. Arguments of Run have the types of the signature and of the registry entry that made the kernel.
 //
 // Errors: throw kit::Error. Shapes and data come from files, so the kernel checks them.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "epiphyte/kit/shape/round_up.hpp"
 #include "plugins/cpu/onednn/buffered_items.h"
 #include "plugins/cpu/onednn/warm_up_scope.h"
 #include "plugins/cpu/simd/gemm/bfloat16_product.h"
@@ -9,7 +10,7 @@
 namespace epiphyte::cpu {
 namespace {
 
-int64_t RoundUp(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
+using kit::RoundUp;
 
 void RoundLeft(OpContext& context, const SplitOperands& o, uint16_t* tiles) {
   constexpr int64_t kShare = 1 << 14, kRows = simd::kBfloat16TileRows;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "epiphyte/kit/shape/round_up.hpp"
 #include "plugins/cpu/onednn/buffered_items.h"
 #include "plugins/cpu/onednn/split_panels.h"
 #include "plugins/cpu/onednn/split_window.h"
@@ -14,7 +15,7 @@
 namespace epiphyte::cpu {
 namespace {
 
-int64_t RoundUp(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
+using kit::RoundUp;
 
 // Splits each row of the left operand into both parts; false when a number is not finite. A warm-up has no numbers yet.
 bool SplitLeft(OpContext& context, const SplitOperands& o, uint16_t* tiles) {

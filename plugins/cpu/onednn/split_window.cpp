@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "epiphyte/kit/shape/round_up.hpp"
 #include "plugins/cpu/onednn/buffered_items.h"
 #include "plugins/cpu/onednn/split_panels.h"
 #include "plugins/cpu/onednn/warm_up_scope.h"
@@ -13,7 +14,7 @@ namespace {
 
 constexpr int64_t kChunk = simd::kSplitTileColumns;
 
-int64_t RoundUp(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
+using kit::RoundUp;
 
 // Writes one line of a phase: both parts of its pixels, and zeros for padding. False when a number is not finite.
 bool SplitLine(const SplitWindow& w, const SplitWindow::Phase& phase, int64_t line, const float* image, uint16_t* to) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "epiphyte/kit/abi/fail.hpp"
+#include "epiphyte/kit/shape/round_up.hpp"
 #include "plugins/vulkan/device/vk_memory.h"
 #include "plugins/vulkan/device/vk_recording.h"
 #include "plugins/vulkan/device/vk_stream.h"
@@ -28,7 +29,7 @@ uint64_t SubmissionWork(DeviceType type) {
 constexpr size_t kInFlight = 3;  // submissions: the device works on one while others wait for it
 constexpr size_t kMostRecordings = 8;
 
-uint64_t RoundUp(uint64_t value, uint64_t step) { return (value + step - 1) / step * step; }
+using kit::RoundUp;
 
 void CheckRange(const BufferRange& range, std::string_view whose) {
   if (range.buffer == nullptr || range.size > range.buffer->size() || range.offset > range.buffer->size() - range.size)

@@ -2,13 +2,14 @@
 #include <utility>
 
 #include "epiphyte/kit/abi/fail.hpp"
+#include "epiphyte/kit/shape/round_up.hpp"
 #include "plugins/vulkan/device/vk_memory.h"
 #include "plugins/vulkan/device/vk_recording.h"
 
 namespace epiphyte::vulkan {
 namespace {
 
-uint64_t RoundUp(uint64_t value, uint64_t step) { return (value + step - 1) / step * step; }
+using kit::RoundUp;
 
 constexpr Hazards::Stages kAllStages = Hazards::kShader | Hazards::kTransfer;
 

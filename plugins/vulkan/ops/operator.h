@@ -82,7 +82,7 @@ struct Operator {
   kit::TypeSet types = kDeviceFloats;
   // Why the node can't run here, or "". Null: whatever the signature lets through can.
   std::string (*check)(const NodeCheck& check) = nullptr;
-  // Once, when a partition is compiled: makes packed data of constants (packing.h). Null: nothing is packed.
+  // Once, when a partition is compiled: makes packed data of constants (Packing, recording.h). Null: nothing is packed.
   void (*pack)(Packing& packing) = nullptr;
   // For each combination of shapes: declares outputs and adds dispatches (recording.h).
   void (*record)(Recording& recording) = nullptr;

@@ -1,5 +1,5 @@
-// Shared by convolution kernels: the geometry, in words of p[] (ConvGeometry in ops/nn/conv_kernels.cpp), and the
-// operations on a sum before it is stored.
+// Code that all shaders of convolutions share: the geometry, which ops/nn/conv.cpp writes as words of p[], and the steps
+// between a sum and its stored result.
 //
 // The input has its padding already (conv_border.comp), so that a tap of an output position is a fixed distance away:
 // x[first element that the position reads + distance of the tap].

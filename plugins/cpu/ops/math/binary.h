@@ -105,15 +105,20 @@ void BinaryRow(const Op& op, const FloatLoop<Op>& loop, const T* a, int64_t a_st
   }
 }
 
+template <typename T>
+struct BinaryOperand {
+  const T* data;
+  const Dims& dims;
+};
 // y = op(a, b) for any shapes that broadcast to `out`.
 template <typename Op, typename T, typename R>
-void BroadcastBinary(OpContext& context, const Op& op, int64_t cost, const Dims& out, const T* a, const Dims& a_dims,
-                     const T* b, const Dims& b_dims, R* y) {
-  const kit::BroadcastLoop<2> loop(out, {&a_dims, &b_dims});
+void BroadcastBinary(OpContext& context, const Op& op, int64_t cost, const Dims& out, const BinaryOperand<T>& a,
+                     const BinaryOperand<T>& b, R* y) {
+  const kit::BroadcastLoop<2> loop(out, {&a.dims, &b.dims});
   const FloatLoop<Op> floats = FloatLoopOf(op);
   const auto share = [&](int64_t begin, int64_t end) {
     loop.Run(begin, end, [&](int64_t n, int64_t offset, const kit::BroadcastLoop<2>::Operands& in) {
-      BinaryRow(op, floats, a + in[0].offset, in[0].stride, b + in[1].offset, in[1].stride, y + offset, n);
+      BinaryRow(op, floats, a.data + in[0].offset, in[0].stride, b.data + in[1].offset, in[1].stride, y + offset, n);
     });
   };
   if constexpr (kHasNumberLoop<Op, T>) {
@@ -136,7 +141,8 @@ bool BroadcastOrdered(OpContext& context, const Op& op, int64_t cost) {
   if (!a || !b) return false;
   Tensor* y = context.OutputInPlace(0, *lead, EP_TYPE_FLOAT, full.dims);
   if (y == nullptr) y = &context.OutputWithLayout(0, EP_TYPE_FLOAT, full.dims, full.layout, full.Bytes());
-  BroadcastBinary(context, op, cost, InMemory(full.dims, order), a->data, a->dims, b->data, b->dims, y->as<float>());
+  BroadcastBinary(context, op, cost, InMemory(full.dims, order), BinaryOperand<float>{a->data, a->dims},
+                  BinaryOperand<float>{b->data, b->dims}, y->as<float>());
   return true;
 }
 
@@ -185,7 +191,7 @@ class BinaryKernel : public Kernel {
       const T* left = a.as<T>();
       const T* right = b.as<T>();
       R* y = MakeOutput<T>(context, a, b, out).template as<R>();
-      BroadcastBinary(context, op_, kCost, out, left, a.dims, right, b_dims, y);
+      BroadcastBinary(context, op_, kCost, out, BinaryOperand<T>{left, a.dims}, BinaryOperand<T>{right, b_dims}, y);
     };
     if constexpr (sizeof...(Ts) == 0) {
       DispatchNumbers(a.type, name_, run);

@@ -76,8 +76,8 @@ class PReluKernel : public Kernel {
     Tensor& y = OutputLike(context, 0, x);
     Dispatch<float, double, Float16, BFloat16, int32_t, int64_t, uint32_t, uint64_t>(
         y.type, "PRelu", [&]<typename T>() {
-          BroadcastBinary(context, PRelu(), 1, y.dims, static_cast<const T*>(data), y.dims, slope.as<T>(), slope_dims,
-                          y.as<T>());
+          BroadcastBinary(context, PRelu(), 1, y.dims, BinaryOperand<T>{static_cast<const T*>(data), y.dims},
+                          BinaryOperand<T>{slope.as<T>(), slope_dims}, y.as<T>());
         });
   }
 

@@ -105,8 +105,8 @@ class Contraction {
         while (begin < end) {
           const int64_t product = begin / m;
           const int64_t height = std::min(end, (product + 1) * m) - begin;
-          simd::TileMatMul(a_of(product) + begin % m * a_row, a_row, b_of(product), b_row, y + begin * n, n, height, n,
-                           k);
+          simd::TileMatMul(simd::TileOperands<C>{a_of(product) + begin % m * a_row, a_row, b_of(product), b_row,
+                                                 y + begin * n, n, height, n, k});
           begin += height;
         }
       });

@@ -34,10 +34,11 @@ class VariadicKernel : public Kernel {
       const T* left = first.as<T>();
       Tensor* in_place = first.dims == out ? context.OutputInPlace(0, 0, first.type, out) : nullptr;
       T* y = (in_place != nullptr ? *in_place : context.Output(0, first.type, out)).template as<T>();
-      BroadcastBinary(context, Op(), 1, out, left, first.dims, context.Input(1).as<T>(), context.Input(1).dims, y);
+      BroadcastBinary(context, Op(), 1, out, BinaryOperand<T>{left, first.dims},
+                      BinaryOperand<T>{context.Input(1).as<T>(), context.Input(1).dims}, y);
       for (size_t i = 2; i < count; ++i) {
         const Tensor& next = context.Input(i);
-        BroadcastBinary(context, Op(), 1, out, static_cast<const T*>(y), out, next.as<T>(), next.dims, y);
+        BroadcastBinary(context, Op(), 1, out, BinaryOperand<T>{y, out}, BinaryOperand<T>{next.as<T>(), next.dims}, y);
       }
       if constexpr (kMean) {
         const ScaleBy scale(1.0 / static_cast<double>(count));

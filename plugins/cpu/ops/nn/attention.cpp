@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "epiphyte/kit/shape/attention.hpp"
+#include "epiphyte/kit/shape/round_up.hpp"
 #include "plugins/cpu/kernel/convert.h"
 #include "plugins/cpu/kernel/strided.h"
 #include "plugins/cpu/onednn/warm_up_scope.h"
@@ -28,7 +29,7 @@ constexpr int64_t kKeyBlock = 64;
 // Rounds up to whole cache lines: rows of scores and of transposed keys start at cache lines and are whole vectors.
 int64_t WholeLines(int64_t elements) {
   constexpr int64_t kLine = 16;
-  return (elements + kLine - 1) / kLine * kLine;
+  return kit::RoundUp(elements, kLine);
 }
 int64_t PaddedKeys(const kit::AttentionShape& shape) { return WholeLines(shape.total); }
 
@@ -202,6 +203,9 @@ class AttentionKernel : public Kernel {
     const T* value_rows = nullptr;
     const Compute<T>* keys = nullptr;
     const Compute<T>* values = nullptr;
+    const T* q = nullptr;
+    T* y = nullptr;
+    T* shown = nullptr;  // scores at stage_; null: not asked for
   };
 
   template <typename T>
@@ -209,6 +213,9 @@ class AttentionKernel : public Kernel {
                 const Tensor& keys, const Tensor& values, Tensor& y, Tensor* shown) const {
     using C = Compute<T>;
     Operands<T> operands;
+    operands.q = q.as<T>();
+    operands.y = y.as<T>();
+    operands.shown = shown == nullptr ? nullptr : shown->as<T>();
     if (shape.queries <= kFewQueries && values.type == keys.type) {
       operands.key_rows = keys.as<T>();
       operands.value_rows = values.as<T>();
@@ -232,8 +239,7 @@ class AttentionKernel : public Kernel {
       for (int64_t share = first; share < last; ++share) {
         // Blocks of one head are adjacent, so that its keys and values stay in the cache.
         for (int64_t task = share * tasks / shares; task < (share + 1) * tasks / shares; ++task) {
-          RunBlock<T>(shape, bias, q, operands, y, shown, task / blocks, task % blocks * kQueryBlock,
-                      buffers + share * buffer);
+          RunBlock<T>(shape, bias, operands, task / blocks, task % blocks * kQueryBlock, buffers + share * buffer);
         }
       }
     });
@@ -263,8 +269,8 @@ class AttentionKernel : public Kernel {
 
   // Computes up to kQueryBlock queries of one head of one batch item.
   template <typename T>
-  void RunBlock(const kit::AttentionShape& shape, const Bias& bias, const Tensor& q, const Operands<T>& operands,
-                Tensor& y, Tensor* shown, int64_t item, int64_t first, Compute<T>* buffer) const {
+  void RunBlock(const kit::AttentionShape& shape, const Bias& bias, const Operands<T>& operands, int64_t item,
+                int64_t first, Compute<T>* buffer) const {
     using C = Compute<T>;
     const int64_t image = item / shape.heads, head = item % shape.heads;
     const int64_t kv = image * shape.kv_heads + shape.SharedHead(head);
@@ -276,7 +282,7 @@ class AttentionKernel : public Kernel {
     C* room = results + rows * shape.v_size;
     const C scale = scale_ ? static_cast<C>(*scale_) : C(1) / std::sqrt(static_cast<C>(shape.size));
     for (int64_t i = 0; i < rows; ++i) {
-      const T* from = q.as<T>() + shape.Offset(image, head, first + i, shape.heads, shape.queries, shape.size);
+      const T* from = operands.q + shape.Offset(image, head, first + i, shape.heads, shape.queries, shape.size);
       if constexpr (std::is_same_v<T, float>) {
         multiply_(from, 1, &scale, 0, queries + i * shape.size, shape.size);
       } else {
@@ -292,8 +298,8 @@ class AttentionKernel : public Kernel {
     for (int64_t i = 0; i < rows; ++i) {
       C* row = scores + i * padded;
       const auto show = [&](ScoreStage stage) {
-        if (shown == nullptr || stage != stage_) return;
-        T* to = shown->as<T>() + (item * shape.queries + first + i) * total;
+        if (operands.shown == nullptr || stage != stage_) return;
+        T* to = operands.shown + (item * shape.queries + first + i) * total;
         for (int64_t j = 0; j < total; ++j) to[j] = static_cast<T>(row[j]);
       };
       show(kRaw);
@@ -311,7 +317,7 @@ class AttentionKernel : public Kernel {
         const int64_t at = shape.Offset(image, head, first, shape.heads, shape.queries, shape.v_size);
         const int64_t stride = shape.heads_first ? shape.v_size : shape.heads * shape.v_size;
         return simd::TileMatMul(simd::TileOperands<C>{scores, padded, operands.values + kv * total * shape.v_size,
-                                                      shape.v_size, y.as<T>() + at, stride, rows, shape.v_size, total,
+                                                      shape.v_size, operands.y + at, stride, rows, shape.v_size, total,
                                                       true});
       }
     }
@@ -319,14 +325,15 @@ class AttentionKernel : public Kernel {
       std::fill_n(results, rows * shape.v_size, C(0));
       const T* const values = operands.value_rows + kv * total * shape.v_size;
       ForEachRows(values, total, shape.v_size, room, [&](int64_t at, int64_t count, const C* block) {
-        simd::TileMatMul(scores + at, padded, block, shape.v_size, results, shape.v_size, rows, shape.v_size, count);
+        simd::TileMatMul(simd::TileOperands<C>{scores + at, padded, block, shape.v_size, results, shape.v_size, rows,
+                                               shape.v_size, count});
       });
     } else {
       simd::TileMatMul(simd::TileOperands<C>{scores, padded, operands.values + kv * total * shape.v_size, shape.v_size,
                                              results, shape.v_size, rows, shape.v_size, total, true});
     }
     for (int64_t i = 0; i < rows; ++i) {
-      T* to = y.as<T>() + shape.Offset(image, head, first + i, shape.heads, shape.queries, shape.v_size);
+      T* to = operands.y + shape.Offset(image, head, first + i, shape.heads, shape.queries, shape.v_size);
       const C* const from = results + i * shape.v_size;
       if constexpr (kIsSmallFloat<T>) {
         SmallFloats<T>().store(from, to, shape.v_size);

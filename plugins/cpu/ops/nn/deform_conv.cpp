@@ -127,8 +127,9 @@ class DeformConvKernel : public Kernel {
                 sums[p * s.m + m] = bias != nullptr ? static_cast<C>(bias->as<T>()[m]) : C{0};
             for (int64_t g = 0; g < groups_; ++g)
               for (int64_t t = 0; t < taps; ++t)
-                simd::TileMatMul(windows + t * s.c + g * depth, width, weights + (g * taps + t) * depth * filters,
-                                 filters, sums + g * filters, s.m, count, filters, depth);
+                simd::TileMatMul(simd::TileOperands<C>{windows + t * s.c + g * depth, width,
+                                                       weights + (g * taps + t) * depth * filters, filters,
+                                                       sums + g * filters, s.m, count, filters, depth});
             T* const to = y + n * s.m * pixels + first;
             if constexpr (std::is_same_v<T, C>) {
               strided::TransposeTile(sums, s.m, to, pixels, s.m, count);

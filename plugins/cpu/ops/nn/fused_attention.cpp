@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "epiphyte/kit/fuse/operators.hpp"
+#include "epiphyte/kit/shape/round_up.hpp"
 #include "plugins/cpu/kernel/kernel.h"
 #include "plugins/cpu/kernel/strided.h"
 #include "plugins/cpu/onednn/split.h"
@@ -74,9 +75,9 @@ class FusedAttentionKernel final : public Kernel {
   }
 
   void Run(OpContext& context) const override {
-    const Strided q(context.Input(0), q_perm_);
-    const Strided k(context.Input(1), k_perm_);
-    const Strided v(context.Input(2), v_perm_);
+    Operands all{Strided(context.Input(0), q_perm_), Strided(context.Input(1), k_perm_),
+                 Strided(context.Input(2), v_perm_)};
+    const Strided &q = all.q, &k = all.k, &v = all.v;
     const int64_t batches = std::max({q.sizes[0], k.sizes[0], v.sizes[0]});
     const int64_t heads = std::max({q.sizes[1], k.sizes[1], v.sizes[1]});
     const int64_t rows = q.sizes[2], depth = q.sizes[3], keys = k.sizes[3], width = v.sizes[3];
@@ -87,8 +88,8 @@ class FusedAttentionKernel final : public Kernel {
     }
     if (k.sizes[2] != depth || v.sizes[2] != keys) FailOp("queries, keys and values don't fit together");
     const Tensor* mask = context.OptionalInput(3);
-    std::array<int64_t, 4> mask_strides{};
-    if (mask != nullptr) mask_strides = MaskStrides(*mask, {batches, heads, rows, keys});
+    if (mask != nullptr) all.mask_strides = MaskStrides(*mask, {batches, heads, rows, keys});
+    const std::array<int64_t, 4>& mask_strides = all.mask_strides;
 
     const std::array<int64_t, 4> logical = {batches, heads, rows, width};
     Dims y_dims;
@@ -101,6 +102,9 @@ class FusedAttentionKernel final : public Kernel {
       y_strides[y_perm_[d]] = stride;
       stride *= y_dims[d];
     }
+    all.heads = heads;
+    all.y_row = y_strides[2];
+    all.y_column = y_strides[3];
 
     // Tasks are whole heads when there are enough of them for the threads. Keys and values are packed once in a task.
     int64_t tile = rows;
@@ -122,14 +126,28 @@ class FusedAttentionKernel final : public Kernel {
             const float* mask_data = mask == nullptr ? nullptr
                                                      : mask->as<float>() + b * mask_strides[0] + h * mask_strides[1] +
                                                            first * mask_strides[2];
-            RunTile(scratch, q, k, v, b, h, heads, first, count, mask_data, mask_strides,
-                    y.as<float>() + b * y_strides[0] + h * y_strides[1] + first * y_strides[2], y_strides[2],
-                    y_strides[3]);
+            RunTile(scratch, all,
+                    {b, h, first, count, mask_data,
+                     y.as<float>() + b * y_strides[0] + h * y_strides[1] + first * y_strides[2]});
           }
         });
   }
 
  private:
+  // Operands and strides of all heads, in elements.
+  struct Operands {
+    Strided q, k, v;
+    int64_t heads = 0;
+    std::array<int64_t, 4> mask_strides{};
+    int64_t y_row = 0, y_column = 0;
+  };
+  // Queries [first, first + count) of head `h` of batch item `b`. `mask`, or null, and `y` begin at the first of them.
+  struct Queries {
+    int64_t b, h, first, count;
+    const float* mask;
+    float* y;
+  };
+
   // Number of query rows with scores that stay in the L1 cache.
   static constexpr int64_t kRowBlock = 32;
   // With fewer rows than this, keys and values are read once and in place.
@@ -141,7 +159,7 @@ class FusedAttentionKernel final : public Kernel {
   // Rounds up to whole cache lines: rows of scores and of packed keys are whole lines.
   static int64_t WholeLines(int64_t floats) {
     constexpr int64_t kLine = 16;
-    return (floats + kLine - 1) / kLine * kLine;
+    return kit::RoundUp(floats, kLine);
   }
 
   struct Scratch {
@@ -209,17 +227,17 @@ class FusedAttentionKernel final : public Kernel {
     return to;
   }
 
-  void RunTile(Scratch& scratch, const Strided& q, const Strided& k, const Strided& v, int64_t b, int64_t h,
-               int64_t heads, int64_t first, int64_t rows, const float* mask,
-               const std::array<int64_t, 4>& mask_strides, float* y, int64_t y_row, int64_t y_column) const {
-    for (int64_t at = 0; at < rows; at += kRowBlock)
-      RunBlock(scratch, q, k, v, b, h, heads, first + at, std::min(kRowBlock, rows - at),
-               mask == nullptr ? nullptr : mask + at * mask_strides[2], mask_strides, y + at * y_row, y_row, y_column);
+  void RunTile(Scratch& scratch, const Operands& all, const Queries& tile) const {
+    for (int64_t at = 0; at < tile.count; at += kRowBlock)
+      RunBlock(scratch, all,
+               {tile.b, tile.h, tile.first + at, std::min(kRowBlock, tile.count - at),
+                tile.mask == nullptr ? nullptr : tile.mask + at * all.mask_strides[2], tile.y + at * all.y_row});
   }
 
-  void RunBlock(Scratch& scratch, const Strided& q, const Strided& k, const Strided& v, int64_t b, int64_t h,
-                int64_t heads, int64_t first, int64_t rows, const float* mask,
-                const std::array<int64_t, 4>& mask_strides, float* y, int64_t y_row, int64_t y_column) const {
+  void RunBlock(Scratch& scratch, const Operands& all, const Queries& block) const {
+    const Strided &q = all.q, &k = all.k, &v = all.v;
+    const auto [b, h, first, rows, mask, y] = block;
+    const int64_t heads = all.heads, y_row = all.y_row, y_column = all.y_column;
     const int64_t depth = q.sizes[3], keys = k.sizes[3], width = v.sizes[3], padded = WholeLines(keys);
     const bool few = rows < kFewRows;
     int64_t q_row = 0;
@@ -251,8 +269,8 @@ class FusedAttentionKernel final : public Kernel {
                                                  padded, depth, true});
     }
     for (int64_t r = 0; r < rows; ++r)
-      simd::MaskedSoftmax(scratch.scores + r * padded, mask == nullptr ? nullptr : mask + r * mask_strides[2],
-                          mask_strides[3], scale_, keys);
+      simd::MaskedSoftmax(scratch.scores + r * padded, mask == nullptr ? nullptr : mask + r * all.mask_strides[2],
+                          all.mask_strides[3], scale_, keys);
     if (scratch.products) {
       scratch.products->Weigh(scratch.scores, padded, rows, to, to_row);
     } else {

@@ -139,10 +139,14 @@ class Steps {
     for (int64_t i = part.first * n; i < part.end * n; i += kLine) __builtin_prefetch(rows + i);
   }
 
-  // y += a times panels in columns [begin, end), for the sequences of a part. Panels are whole, except for the last
+  // y += a times panels in some columns, for the sequences of a part. Panels are whole, except for the last
   // one.
-  static void Multiply(const float* a, const float* panels, float* y, int64_t y_stride, const Part& part, int64_t begin,
-                       int64_t end, int64_t k, int64_t step) {
+  struct Columns {
+    int64_t begin, end;
+  };
+  static void Multiply(const float* a, const float* panels, float* y, int64_t y_stride, const Part& part,
+                       Columns columns, int64_t k, int64_t step) {
+    const auto [begin, end] = columns;
     simd::PanelProduct product;
     product.a = a + part.first * k;
     product.a_stride = k;
@@ -202,7 +206,7 @@ class Steps {
           std::copy(Projected(direction, d, step, b) + begin, Projected(direction, d, step, b) + end,
                     direction.gates + b * width + begin);
       }
-      Multiply(h, direction.panels.gates, direction.gates, width, part, begin, end, n, step);
+      Multiply(h, direction.panels.gates, direction.gates, width, part, {begin, end}, n, step);
     });
     if (with_candidate && step % 2 == 0) MultiplyCandidate(direction, h, part, step, apart);
   }
@@ -221,7 +225,7 @@ class Steps {
           std::fill(product + begin, product + end, 0.0f);
         }
       }
-      Multiply(a, direction.panels.candidate, direction.product, n, part, begin, end, n, step);
+      Multiply(a, direction.panels.candidate, direction.product, n, part, {begin, end}, n, step);
     });
   }
 

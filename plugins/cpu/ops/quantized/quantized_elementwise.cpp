@@ -146,9 +146,15 @@ class QLinearElementwiseKernel final : public Kernel {
     const ElementwiseOp op = instructions_.front().op;
     if (op == ElementwiseOp::kAdd || op == ElementwiseOp::kMul) {
       const auto operation = op == ElementwiseOp::kAdd ? simd::ByteOperation::kAdd : simd::ByteOperation::kMul;
-      simd::CombineBytes(operation, is_signed, a, a_stride, ends_[0], b, b_stride, ends_[1], ends_[2], bounds.low,
-                         bounds.high, y, n);
-      return;
+      return simd::CombineBytes({.operation = operation,
+                                 .is_signed = is_signed,
+                                 .a = {a, a_stride, ends_[0]},
+                                 .b = {b, b_stride, ends_[1]},
+                                 .y_end = ends_[2],
+                                 .low = bounds.low,
+                                 .high = bounds.high,
+                                 .y = y,
+                                 .n = n});
     }
     constexpr int64_t kBlock = 512;
     float left[kBlock], right[kBlock];

@@ -101,14 +101,21 @@ HWY_INLINE void AddRows(const Sum (&words)[kVectors], const float* a, int64_t st
   }
 }
 
+// Place of a tile: its first row of the left side, its first column of the panel, and the block of the weights' rows.
+struct BlockPlace {
+  int64_t row, column, block;
+};
+
 // Accumulates products of floats.
 template <int kBits>
 struct OfFloats {
   using Left = BlockLeft;
   static constexpr int kMostRows = 4, kVectors = kVectorsOfRows;
   template <int kRows, int kVectors>
-  static HWY_INLINE void Block(const uint32_t* words, const Left& left, int64_t row, int64_t block, int64_t rows,
-                               const Parameters& of, int64_t column, int64_t blocks, Vector (&sums)[kRows][kVectors]) {
+  static HWY_INLINE void Block(const BlockQuantized& w, const uint32_t* words, const Left& left,
+                               const BlockPlace& place, const Parameters& of, Vector (&sums)[kRows][kVectors]) {
+    const auto [row, column, block] = place;
+    const int64_t rows = w.block, blocks = w.blocks;
     const float* const a = left.a + row * left.stride + block * rows;
     for (int r = 0; r < kRows; ++r) {
       const float sum = left.sums[(row + r) * blocks + block];
@@ -133,8 +140,10 @@ struct OfBytes {
   static constexpr int kMostRows = HWY_CAP_GE512 && kDigits == 1 ? 6 : 4;
   static constexpr int kVectors = kDigits == 1 ? kVectorsOfRows : 2;
   template <int kRows, int kVectors>
-  static HWY_INLINE void Block(const uint32_t* words, const Left& left, int64_t row, int64_t block, int64_t rows,
-                               const Parameters& of, int64_t column, int64_t blocks, Vector (&sums)[kRows][kVectors]) {
+  static HWY_INLINE void Block(const BlockQuantized& w, const uint32_t* words, const Left& left,
+                               const BlockPlace& place, const Parameters& of, Vector (&sums)[kRows][kVectors]) {
+    const auto [row, column, block] = place;
+    const int64_t rows = w.block, blocks = w.blocks;
     const Sums d;
     const int8_t* const a = left.a + row * left.stride + block * rows;
     Sum integers[kDigits][kRows][kVectors];
@@ -206,7 +215,7 @@ HWY_INLINE void Tile(const BlockQuantized& w, int64_t panel, const typename Of::
   for (int64_t block = 0; block < w.blocks; ++block, words += words_of_block) {
     const Parameters of = ParametersOf(w, panel, block, buffer);
     Vector sums[kRows][kVectors];
-    Of::Block(words, left, row, block, w.block, of, column, w.blocks, sums);
+    Of::Block(w, words, left, {row, column, block}, of, sums);
     for (int v = 0; v < kVectors; ++v) {
       const Vector scale = hn::LoadU(d, of.scales + column + v * kLanes);
       for (int r = 0; r < kRows; ++r) totals[r][v] = hn::MulAdd(sums[r][v], scale, totals[r][v]);

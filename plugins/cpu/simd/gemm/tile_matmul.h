@@ -9,7 +9,7 @@ namespace epiphyte::cpu::simd {
 template <typename T>
 struct TileOperands {
   const T* a;
-  int64_t a_stride;
+  int64_t a_stride;  // distance between rows in elements, as the other strides
   const T* b;
   int64_t b_stride;
   T* y;
@@ -17,17 +17,11 @@ struct TileOperands {
   int64_t m, n, k;
   bool replaces = false;  // y = a b; the previous y is ignored
 };
+// y[m,n] += a[m,k] b[k,n], row-major. Unsigned integers wrap, as sums of integers must be allowed to. Each float
+// element is one sum in the order of k, with fused multiply-add where the CPU has it.
 void TileMatMul(const TileOperands<float>& operands);
 void TileMatMul(const TileOperands<double>& operands);
 void TileMatMul(const TileOperands<uint32_t>& operands);
 void TileMatMul(const TileOperands<uint64_t>& operands);
-
-// y[m,n] += a[m,k] b[k,n], row-major with the given distances between rows. Unsigned integers wrap, as sums of integers
-// must be allowed to. Each float element is one sum in the order of k, with fused multiply-add where the CPU has it.
-template <typename T>
-void TileMatMul(const T* a, int64_t a_stride, const T* b, int64_t b_stride, T* y, int64_t y_stride, int64_t m,
-                int64_t n, int64_t k) {
-  TileMatMul(TileOperands<T>{a, a_stride, b, b_stride, y, y_stride, m, n, k});
-}
 
 }  // namespace epiphyte::cpu::simd

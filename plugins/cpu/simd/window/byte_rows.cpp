@@ -156,30 +156,31 @@ void DepthwiseByWords(const ByteDepthwise& p) { DepthwiseOfType<ByWords>(p); }
 void DepthwiseByVnni(const ByteDepthwise& p) { DepthwiseOfType<ByVnni>(p); }
 
 template <typename T, class Function>
-HWY_INLINE void Combine(const uint8_t* a, int64_t a_stride, QuantParams a_end, const uint8_t* b, int64_t b_stride,
-                        QuantParams b_end, QuantParams y_end, int32_t low, int32_t high, uint8_t* y, int64_t n,
-                        const Function& function) {
+HWY_INLINE void Combine(const ByteCombination& combination, const Function& function) {
   const hn::ScalableTag<float> d;
   using V = hn::Vec<hn::ScalableTag<float>>;
   const hn::RebindToSigned<decltype(d)> di;
   const hn::Rebind<T, decltype(d)> bytes;
-  const T* const left = reinterpret_cast<const T*>(a);
-  const T* const right = reinterpret_cast<const T*>(b);
+  const T* const left = reinterpret_cast<const T*>(combination.a.data);
+  const T* const right = reinterpret_cast<const T*>(combination.b.data);
+  const QuantParams a_end = combination.a.quant_params, b_end = combination.b.quant_params;
+  uint8_t* const y = combination.y;
+  const int64_t n = combination.n;
   const auto real = [d](V number, QuantParams end) EPIPHYTE_INLINE {
     return InRegister(hn::Mul(hn::Sub(number, hn::Set(d, end.zero)), hn::Set(d, end.scale)));
   };
   const V a_first = real(hn::Set(d, static_cast<float>(n > 0 ? left[0] : 0)), a_end);
   const V b_first = real(hn::Set(d, static_cast<float>(n > 0 ? right[0] : 0)), b_end);
-  const V scale = hn::Set(d, y_end.scale);
-  const Rounding rounding(static_cast<int32_t>(y_end.zero), low, high);
+  const V scale = hn::Set(d, combination.y_end.scale);
+  const Rounding rounding(static_cast<int32_t>(combination.y_end.zero), combination.low, combination.high);
   const auto finish = [=](V p, V q) EPIPHYTE_INLINE { return LowBytes(rounding(hn::Div(function(p, q), scale))); };
   const auto load_real = [=](const auto& load, const T* from, QuantParams end) EPIPHYTE_INLINE {
     return real(hn::ConvertTo(d, hn::PromoteTo(di, load(bytes, from))), end);
   };
   const hn::Rebind<uint8_t, decltype(d)> out;
-  if (a_stride == 0) {
+  if (combination.a.stride == 0) {
     Make(out, y, n, [=](const auto& load) EPIPHYTE_INLINE { return finish(a_first, load_real(load, right, b_end)); });
-  } else if (b_stride == 0) {
+  } else if (combination.b.stride == 0) {
     Make(out, y, n, [=](const auto& load) EPIPHYTE_INLINE { return finish(load_real(load, left, a_end), b_first); });
   } else {
     Make(out, y, n, [=](const auto& load) EPIPHYTE_INLINE {
@@ -252,23 +253,24 @@ class NearSum {
 };
 
 template <typename T>
-HWY_INLINE void CombineOf(ByteOperation operation, const uint8_t* a, int64_t a_stride, QuantParams a_end,
-                          const uint8_t* b, int64_t b_stride, QuantParams b_end, QuantParams y_end, int32_t low,
-                          int32_t high, uint8_t* y, int64_t n) {
-  if (operation == ByteOperation::kMul)
-    return Combine<T>(a, a_stride, a_end, b, b_stride, b_end, y_end, low, high, y, n,
-                      [](auto p, auto q) EPIPHYTE_INLINE { return hn::Mul(p, q); });
-  if (a_stride == 0) {
-    std::swap(a, b);
-    std::swap(a_stride, b_stride);
-    std::swap(a_end, b_end);
-  }
+HWY_INLINE void CombineOf(const ByteCombination& combination) {
+  if (combination.operation == ByteOperation::kMul)
+    return Combine<T>(combination, [](auto p, auto q) EPIPHYTE_INLINE { return hn::Mul(p, q); });
+  ByteCombination sum = combination;
+  if (sum.a.stride == 0) std::swap(sum.a, sum.b);
   using Near = NearSum<T>;
-  const auto exact = [=](int64_t first, int64_t count) HWY_ATTR {
-    Combine<T>(a + first * a_stride, a_stride, a_end, b + first * b_stride, b_stride, b_end, y_end, low, high,
-               y + first, count, [](auto p, auto q) EPIPHYTE_INLINE { return hn::Add(p, q); });
+  const auto exact = [&sum](int64_t first, int64_t count) HWY_ATTR {
+    ByteCombination part = sum;
+    part.a.data += first * sum.a.stride;
+    part.b.data += first * sum.b.stride;
+    part.y += first;
+    part.n = count;
+    Combine<T>(part, [](auto p, auto q) EPIPHYTE_INLINE { return hn::Add(p, q); });
   };
-  const Near near(a_end, b_end, y_end, low, high);
+  const Near near(sum.a.quant_params, sum.b.quant_params, sum.y_end, sum.low, sum.high);
+  const uint8_t *const a = sum.a.data, *const b = sum.b.data;
+  const int64_t a_stride = sum.a.stride, b_stride = sum.b.stride, n = sum.n;
+  uint8_t* const y = sum.y;
   if (n < Near::kStep || a_stride == 0 || !near.suits()) return exact(0, n);
   int64_t i = 0;
   typename Near::V terms[4];
@@ -291,8 +293,15 @@ HWY_INLINE void AddRow(const ByteRowSum& sum) {
   const Near near(sum.a_end, sum.row_end, sum.y_end, sum.low, sum.high);
   const auto exact = [&](int64_t row, int64_t first, int64_t count) HWY_ATTR {
     const int64_t at = row * sum.n + first;
-    Combine<T>(sum.a + at, 1, sum.a_end, sum.row + first, 1, sum.row_end, sum.y_end, sum.low, sum.high, sum.y + at,
-               count, [](auto p, auto q) EPIPHYTE_INLINE { return hn::Add(p, q); });
+    ByteCombination part;
+    part.a = {sum.a + at, 1, sum.a_end};
+    part.b = {sum.row + first, 1, sum.row_end};
+    part.y_end = sum.y_end;
+    part.low = sum.low;
+    part.high = sum.high;
+    part.y = sum.y + at;
+    part.n = count;
+    Combine<T>(part, [](auto p, auto q) EPIPHYTE_INLINE { return hn::Add(p, q); });
   };
   for (int64_t row = 0; row < sum.rows; row += kRows) {
     const int64_t end = std::min(sum.rows, row + kRows);
@@ -313,11 +322,9 @@ void AddRowOfBytes(const ByteRowSum& sum) {
   AddRow<uint8_t>(sum);
 }
 
-void CombineAll(ByteOperation operation, bool is_signed, const uint8_t* a, int64_t a_stride, QuantParams a_end,
-                const uint8_t* b, int64_t b_stride, QuantParams b_end, QuantParams y_end, int32_t low, int32_t high,
-                uint8_t* y, int64_t n) {
-  if (is_signed) return CombineOf<int8_t>(operation, a, a_stride, a_end, b, b_stride, b_end, y_end, low, high, y, n);
-  CombineOf<uint8_t>(operation, a, a_stride, a_end, b, b_stride, b_end, y_end, low, high, y, n);
+void CombineAll(const ByteCombination& combination) {
+  if (combination.is_signed) return CombineOf<int8_t>(combination);
+  CombineOf<uint8_t>(combination);
 }
 
 }  // namespace epiphyte::cpu::simd::HWY_NAMESPACE
@@ -368,11 +375,7 @@ void RunByteDepthwise(const ByteDepthwise& depthwise) {
   EPIPHYTE_DISPATCH(DepthwiseByWords)(depthwise);
 }
 
-void CombineBytes(ByteOperation operation, bool is_signed, const uint8_t* a, int64_t a_stride, QuantParams a_end,
-                  const uint8_t* b, int64_t b_stride, QuantParams b_end, QuantParams y_end, int32_t low, int32_t high,
-                  uint8_t* y, int64_t n) {
-  EPIPHYTE_DISPATCH(CombineAll)(operation, is_signed, a, a_stride, a_end, b, b_stride, b_end, y_end, low, high, y, n);
-}
+void CombineBytes(const ByteCombination& combination) { EPIPHYTE_DISPATCH(CombineAll)(combination); }
 
 void AddByteRow(const ByteRowSum& sum) { EPIPHYTE_DISPATCH(AddRowOfBytes)(sum); }
 

@@ -42,15 +42,27 @@ struct ByteDepthwise {
 };
 void RunByteDepthwise(const ByteDepthwise& depthwise);
 
-// y[i] = round(op((a[i] - zero) * scale, (b[i] - zero) * scale) / scale) + zero, clamped to [low, high]. a, b and y
-// each have their own scale and zero point. A stride of 0 repeats the first element.
 enum class ByteOperation : uint8_t { kAdd, kMul };
 struct QuantParams {
   float scale = 1, zero = 0;
 };
-void CombineBytes(ByteOperation operation, bool is_signed, const uint8_t* a, int64_t a_stride, QuantParams a_end,
-                  const uint8_t* b, int64_t b_stride, QuantParams b_end, QuantParams y_end, int32_t low, int32_t high,
-                  uint8_t* y, int64_t n);
+struct ByteOperand {
+  const uint8_t* data = nullptr;
+  int64_t stride = 1;  // 0: the first byte repeats
+  QuantParams quant_params;
+};
+// y[i] = round(op((a[i] - zero) * scale, (b[i] - zero) * scale) / scale) + zero, clamped to [low, high]. a, b and y
+// each have their own scale and zero point. `y` may be the data of an operand.
+struct ByteCombination {
+  ByteOperation operation = ByteOperation::kAdd;
+  bool is_signed = false;
+  ByteOperand a, b;
+  QuantParams y_end;
+  int32_t low = 0, high = 255;
+  uint8_t* y = nullptr;
+  int64_t n = 0;
+};
+void CombineBytes(const ByteCombination& combination);
 
 // Adds one row of n bytes to each of `rows` rows, as CombineBytes with kAdd does. `y` may be `a`.
 struct ByteRowSum {

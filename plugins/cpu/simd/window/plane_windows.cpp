@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
 #include "plugins/cpu/simd/target/per_target.h"
@@ -12,7 +11,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "plugins/cpu/simd/inline/reduce-inl.h"
+#include "plugins/cpu/simd/inline/window_ops-inl.h"
 #include "plugins/cpu/simd/target/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -96,15 +95,6 @@ HWY_INLINE void SpreadRow(const PlaneWindows& w, const Geometry& g, const Whole&
   }
 }
 
-struct Larger {
-  static constexpr float kNothing = -std::numeric_limits<float>::infinity();
-  HWY_INLINE V operator()(V a, V b) const { return Greater()(a, b); }
-};
-struct Added {
-  static constexpr float kNothing = 0;
-  HWY_INLINE V operator()(V a, V b) const { return hn::Add(a, b); }
-};
-
 // Joins the columns of some rows first, then neighbouring columns. finish(v, row, column) makes a result.
 template <class Join, class Finish>
 HWY_INLINE void JoinWindows(const PlaneWindows& w, const float* x, float* y, int64_t planes, float* scratch,
@@ -116,7 +106,7 @@ HWY_INLINE void JoinWindows(const PlaneWindows& w, const float* x, float* y, int
   int64_t taps[PlaneWindows::kMostTaps];
   for (int64_t t = 0; t < w.kernel_width; ++t) taps[t] = g.TapOffset(w, t);
   float* const line = scratch + w.BandRows() * row_floats;
-  std::fill_n(scratch, band * row_floats, Join::kNothing);  // the padding stays as it is from here on
+  std::fill_n(scratch, band * row_floats, Join::kIdentity);  // the padding stays as it is from here on
   for (int64_t plane = 0; plane < planes; ++plane, x += w.in_height * w.in_width, y += w.out_height * w.out_width) {
     for (int64_t from = 0; from < w.out_height; from += band) {
       const int64_t height = std::min(band, w.out_height - from);
@@ -125,7 +115,7 @@ HWY_INLINE void JoinWindows(const PlaneWindows& w, const float* x, float* y, int
         const float* const top = x + rows.first * w.in_width;
         const int64_t step = w.dilation_y * w.in_width;
         if (rows.count <= 0) {
-          std::fill_n(scratch + r * row_floats, row_floats, Join::kNothing);
+          std::fill_n(scratch + r * row_floats, row_floats, Join::kIdentity);
           continue;
         }
         SpreadRow(
@@ -161,14 +151,14 @@ HWY_INLINE void JoinWindows(const PlaneWindows& w, const float* x, float* y, int
 }
 
 void LargestOfWindows(const PlaneWindows& windows, const float* x, float* y, int64_t planes, float* scratch) {
-  JoinWindows<Larger>(windows, x, y, planes, scratch, [](V v, int64_t, int64_t) HWY_ATTR { return v; });
+  JoinWindows<MaxOp>(windows, x, y, planes, scratch, [](V v, int64_t, int64_t) HWY_ATTR { return v; });
 }
 
 void AverageOfWindows(const PlaneWindows& windows, const float* x, const float* row_counts, const float* column_counts,
                       float* y, int64_t planes, float* scratch) {
   const D d;
   const int64_t width = windows.out_width;
-  JoinWindows<Added>(windows, x, y, planes, scratch, [=](V v, int64_t row, int64_t column) HWY_ATTR {
+  JoinWindows<SumOp>(windows, x, y, planes, scratch, [=](V v, int64_t row, int64_t column) HWY_ATTR {
     const V counts = column + kLanes <= width
                          ? hn::LoadU(d, column_counts + column)
                          : LoadPart(d, column_counts + column, static_cast<size_t>(width - column));
@@ -179,11 +169,22 @@ void AverageOfWindows(const PlaneWindows& windows, const float* x, const float* 
 // Kernels that are processed together share their loads, most of which cross cache lines.
 constexpr int kKernelsTogether = HWY_CAP_GE512 || HWY_ARCH_ARM_A64 ? 4 : 2;
 
-// Computes kVectors vectors of results for each of some kernels, from the taps at `row` and beyond. Weights and results
-// of each kernel are `weights_step` and `out_step` after those of the one before it.
+// Some kernels and the places of their taps in the scratch memory, relative to the first tap of a window. Weights of
+// each kernel are `weights_step` after those of the one before it.
+struct PlaneKernels {
+  const float* weights;
+  int64_t weights_step;
+  const int64_t* offsets;
+  int64_t taps;
+  const float* biases;  // null: none
+};
+
+// Computes kVectors vectors of results for each of some kernels, from the taps at `row` and beyond. Results of each
+// kernel are `out_step` after those of the one before it.
 template <int kKernels, int kVectors>
-HWY_INLINE void ConvolveColumns(const float* weights, int64_t weights_step, const int64_t* offsets, int64_t taps,
-                                const float* biases, const float* row, float* out, int64_t out_step, int64_t columns) {
+HWY_INLINE void ConvolveColumns(const PlaneKernels& kernels, const float* row, float* out, int64_t out_step,
+                                int64_t columns) {
+  const auto [weights, weights_step, offsets, taps, biases] = kernels;
   const D d;
   V sums[kKernels][kVectors];
   for (int k = 0; k < kKernels; ++k)
@@ -230,12 +231,21 @@ HWY_INLINE void ConvolveRows(const float* weights, const int64_t* offsets, int64
   }
 }
 
-// Computes rows [from, from + height) of windows for some kernels. Their part of the plane is in the scratch memory.
+// Rows [from, from + height) of windows, and their part of the plane in the scratch memory.
+struct PlaneBand {
+  int64_t from, height;
+  const float* scratch;
+  int64_t row_floats;
+};
+
+// Computes a band for some kernels with all their taps.
 template <int kKernels>
-HWY_INLINE void ConvolveBand(const PlaneWindows& w, const int64_t* offsets, int64_t from, int64_t height,
-                             const float* weights, const float* biases, const float* scratch, int64_t row_floats,
-                             float* y) {
-  const int64_t all_taps = w.kernel_height * w.kernel_width, out_plane = w.out_height * w.out_width;
+HWY_INLINE void ConvolveBand(const PlaneWindows& w, const PlaneBand& band, const PlaneKernels& kernels, float* y) {
+  const int64_t from = band.from, height = band.height, row_floats = band.row_floats;
+  const float *const weights = kernels.weights, *const biases = kernels.biases, *const scratch = band.scratch;
+  const int64_t all_taps = kernels.taps;
+  const int64_t* const offsets = kernels.offsets;
+  const int64_t out_plane = w.out_height * w.out_width;
   for (int64_t r = from; r < from + height; ++r) {
     const TapRows rows(w, r);
     // The first tap inside the plane; offsets are relative to the window's first tap.
@@ -257,7 +267,7 @@ HWY_INLINE void ConvolveBand(const PlaneWindows& w, const int64_t* offsets, int6
       const int64_t left = w.out_width - c;
       const auto columns = [&](auto vectors) HWY_ATTR {
         constexpr int kVectors = decltype(vectors)::value;
-        ConvolveColumns<kKernels, kVectors>(weights + skipped, all_taps, offsets + skipped, taps, biases, first + c,
+        ConvolveColumns<kKernels, kVectors>({weights + skipped, all_taps, offsets + skipped, taps, biases}, first + c,
                                             out + c, out_plane, left);
         c += kVectors * kLanes;
       };
@@ -302,9 +312,9 @@ void ConvolvePlane(const PlaneWindows& windows, const float* weights, const floa
     }
     const int64_t kernel = w.kernel_height * w.kernel_width, out_plane = w.out_height * w.out_width;
     const auto convolve = [&](auto together, int64_t k) HWY_ATTR {
-      ConvolveBand<decltype(together)::value>(w, offsets, from, height, weights + k * kernel,
-                                              biases == nullptr ? nullptr : biases + k, scratch, row_floats,
-                                              y + k * out_plane);
+      ConvolveBand<decltype(together)::value>(
+          w, {from, height, scratch, row_floats},
+          {weights + k * kernel, kernel, offsets, kernel, biases == nullptr ? nullptr : biases + k}, y + k * out_plane);
     };
     int64_t k = 0;
     for (; k + kKernelsTogether <= kernels; k += kKernelsTogether)

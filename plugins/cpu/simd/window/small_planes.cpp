@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 
 #include "plugins/cpu/simd/target/per_target.h"
 // These includes must follow per_target.h, which sets the target policy.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "plugins/cpu/simd/inline/reduce-inl.h"
+#include "plugins/cpu/simd/inline/window_ops-inl.h"
 #include "plugins/cpu/simd/target/dispatch.h"
 
 #ifndef EPIPHYTE_SMALL_PLANES_ONCE
@@ -123,12 +122,12 @@ HWY_INLINE void PutApart(const float* from, int64_t n, float* y, int64_t planes)
 
 // Calls make(first plane, interleaved x, interleaved y) for all planes.
 template <class Make>
-HWY_INLINE void ForEachBlock(const PlaneWindows& w, float nothing, const float* x, float* y, int64_t planes,
+HWY_INLINE void ForEachBlock(const PlaneWindows& w, float identity, const float* x, float* y, int64_t planes,
                              float* scratch, const Make& make) {
   const SideBySide sizes(w);
   const int64_t in_plane = w.in_height * w.in_width;
   float* const results = scratch + sizes.in * kLanes;
-  std::fill_n(scratch, sizes.in * kLanes, nothing);  // the padding stays as it is from here on
+  std::fill_n(scratch, sizes.in * kLanes, identity);  // the padding stays as it is from here on
   for (int64_t first = 0; first < planes; first += kLanes) {
     const int64_t count = std::min(kLanes, planes - first);
     PutSideBySide(x + first * in_plane, count, w.in_height, w.in_width, scratch + w.pad_left * kLanes, sizes.width);
@@ -136,15 +135,6 @@ HWY_INLINE void ForEachBlock(const PlaneWindows& w, float nothing, const float* 
     PutApart(results, sizes.out, y + first * sizes.out, count);
   }
 }
-
-struct Larger {
-  static constexpr float kNothing = -std::numeric_limits<float>::infinity();
-  HWY_INLINE V operator()(V a, V b) const { return Greater()(a, b); }
-};
-struct Added {
-  static constexpr float kNothing = 0;
-  HWY_INLINE V operator()(V a, V b) const { return hn::Add(a, b); }
-};
 
 // Joins the columns of some rows first, then neighbouring columns.
 template <class Join, class Finish>
@@ -154,13 +144,13 @@ HWY_INLINE void JoinPlanes(const PlaneWindows& w, const float* x, float* y, int6
   const Join join;
   const SideBySide sizes(w);
   float* const joined = scratch + (sizes.in + sizes.out) * kLanes;
-  ForEachBlock(w, Join::kNothing, x, y, planes, scratch, [=](int64_t, const float* from, float* to) HWY_ATTR {
+  ForEachBlock(w, Join::kIdentity, x, y, planes, scratch, [=](int64_t, const float* from, float* to) HWY_ATTR {
     const int64_t step = w.dilation_y * sizes.width * kLanes;
     for (int64_t r = 0; r < w.out_height; ++r) {
       const TapRows rows(w, r);
       const float* const top = from + rows.first * sizes.width * kLanes;
       for (int64_t i = 0; i < sizes.width * kLanes; i += kLanes) {
-        V v = hn::Set(d, Join::kNothing);
+        V v = hn::Set(d, Join::kIdentity);
         if (rows.count > 0) v = hn::LoadU(d, top + i);
         for (int64_t t = 1; t < rows.count; ++t) v = join(v, hn::LoadU(d, top + t * step + i));
         hn::StoreU(v, d, joined + i);
@@ -176,12 +166,12 @@ HWY_INLINE void JoinPlanes(const PlaneWindows& w, const float* x, float* y, int6
 }
 
 void LargestOfBlocks(const PlaneWindows& windows, const float* x, float* y, int64_t planes, float* scratch) {
-  JoinPlanes<Larger>(windows, x, y, planes, scratch, [](V v, int64_t, int64_t) HWY_ATTR { return v; });
+  JoinPlanes<MaxOp>(windows, x, y, planes, scratch, [](V v, int64_t, int64_t) HWY_ATTR { return v; });
 }
 
 void AverageOfBlocks(const PlaneWindows& windows, const float* x, const float* row_counts, const float* column_counts,
                      float* y, int64_t planes, float* scratch) {
-  JoinPlanes<Added>(windows, x, y, planes, scratch, [=](V v, int64_t row, int64_t column) HWY_ATTR {
+  JoinPlanes<SumOp>(windows, x, y, planes, scratch, [=](V v, int64_t row, int64_t column) HWY_ATTR {
     return hn::Div(v, hn::Set(D(), row_counts[row] * column_counts[column]));
   });
 }

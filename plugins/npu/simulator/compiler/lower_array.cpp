@@ -162,39 +162,50 @@ void Lowering::LowerConv(const Op& op) {
   if (kernel.y * kernel.x > 16384) Refuse("the kernel has more than 16,384 elements");
 
   auto& layer = AddLayer<ConvLayer>(op);
-  const auto axis = [&](int64_t size, int64_t kernel_size, int64_t step, int64_t dilate, int64_t pad_begin,
-                        int64_t pad_end, int64_t extra, int64_t result, uint32_t& window_size, uint32_t& window_step,
-                        uint32_t& window_dilation, int32_t& pad, uint32_t& up) {
-    window_size = Narrow(op, kernel_size, 1, "a kernel's size");
-    window_dilation = Narrow(op, dilate, 1, "a dilation");
-    Narrow(op, step, 1, "a stride");
-    Narrow(op, pad_begin, 0, "a pad");
-    Narrow(op, pad_end, 0, "a pad");
-    Narrow(op, extra, 0, "an output pad");
-    const int64_t reach = dilate * (kernel_size - 1);
+  // One axis: what the operator says about it, and what the layer needs.
+  struct Axis {
+    int64_t size, kernel, stride, dilation, pad_begin, pad_end, output_pad, result;
+  };
+  struct WindowAxis {
+    uint32_t size, stride, dilation;
+    int32_t pad;
+    uint32_t up;
+  };
+  const auto window_of = [&](const Axis& axis) -> WindowAxis {
+    WindowAxis made{};
+    made.size = Narrow(op, axis.kernel, 1, "a kernel's size");
+    made.dilation = Narrow(op, axis.dilation, 1, "a dilation");
+    Narrow(op, axis.stride, 1, "a stride");
+    Narrow(op, axis.pad_begin, 0, "a pad");
+    Narrow(op, axis.pad_end, 0, "a pad");
+    Narrow(op, axis.output_pad, 0, "an output pad");
+    const int64_t reach = axis.dilation * (axis.kernel - 1);
     int64_t expected = 0;
     if (transposed) {
-      expected = (size - 1) * step + extra + reach + 1 - pad_begin - pad_end;
-      up = static_cast<uint32_t>(step);
-      window_step = 1;
-      pad = static_cast<int32_t>(reach - pad_begin);
+      expected = (axis.size - 1) * axis.stride + axis.output_pad + reach + 1 - axis.pad_begin - axis.pad_end;
+      made.up = static_cast<uint32_t>(axis.stride);
+      made.stride = 1;
+      made.pad = static_cast<int32_t>(reach - axis.pad_begin);
     } else {
-      expected = (size + pad_begin + pad_end - reach - 1) / step + 1;
-      up = 1;
-      window_step = static_cast<uint32_t>(step);
-      pad = static_cast<int32_t>(pad_begin);
+      expected = (axis.size + axis.pad_begin + axis.pad_end - reach - 1) / axis.stride + 1;
+      made.up = 1;
+      made.stride = static_cast<uint32_t>(axis.stride);
+      made.pad = static_cast<int32_t>(axis.pad_begin);
     }
-    if (expected != result) {
-      Wrong(op, "the result has " + std::to_string(result) + " rows or columns, its parameters make " +
+    if (expected != axis.result) {
+      Wrong(op, "the result has " + std::to_string(axis.result) + " rows or columns, its parameters make " +
                     std::to_string(expected));
     }
     if (reach > 1 << 20) Refuse("a dilated kernel is larger than 2^20");
+    return made;
   };
+  const WindowAxis down = window_of({from.y, kernel.y, stride.y, dilation.y, begin.y, end.y, more.y, to.y});
+  const WindowAxis along = window_of({from.x, kernel.x, stride.x, dilation.x, begin.x, end.x, more.x, to.x});
   Window& v = layer.window;
-  axis(from.y, kernel.y, stride.y, dilation.y, begin.y, end.y, more.y, to.y, v.height, v.stride_y, v.dilation_y,
-       v.pad_y, layer.up_y);
-  axis(from.x, kernel.x, stride.x, dilation.x, begin.x, end.x, more.x, to.x, v.width, v.stride_x, v.dilation_x, v.pad_x,
-       layer.up_x);
+  v.height = down.size, v.stride_y = down.stride, v.dilation_y = down.dilation, v.pad_y = down.pad;
+  v.width = along.size, v.stride_x = along.stride, v.dilation_x = along.dilation, v.pad_x = along.pad;
+  layer.up_y = down.up;
+  layer.up_x = along.up;
   layer.depthwise = groups > 1 && group_in == 1 && group_out == 1;
   const int64_t instances = layer.depthwise ? 1 : groups;  // instances of an image
   layer.in_rows = static_cast<uint32_t>(from.y);

@@ -129,8 +129,8 @@ void AddElementwise(Recording& r, EpElementType type, const MapStep& step, std::
 }
 
 void AddQuantizedElementwise(Recording& r, EpElementType type, const MapStep& step,
-                             std::span<const MapOperand> operands, std::span<const MapQuantization> quantizations,
-                             float low, float high, int32_t y, const Dims& out) {
+                             std::span<const MapOperand> operands, const MapQuantizations& quantizations, int32_t y,
+                             const Dims& out) {
   const size_t slots = operands.size();
   MapShader shader{.name = Recording::ShaderFor(slots > 1 ? "elementwise_quantized2" : "elementwise_quantized1", type),
                    .slots = slots,
@@ -139,9 +139,9 @@ void AddQuantizedElementwise(Recording& r, EpElementType type, const MapStep& st
                    .specialization = {1, static_cast<uint32_t>(slots), CodeOf(step.op, 0, slots > 1 ? 1 : slots + 1)}};
   AppendParameter(shader.parameters, step.p0);
   AppendParameter(shader.parameters, step.p1);
-  for (const MapQuantization& quantization : quantizations)
+  for (const MapQuantization& quantization : quantizations.of_values)
     shader.parameters.insert(shader.parameters.end(), {Word(quantization.scale), Word(quantization.zero)});
-  shader.parameters.insert(shader.parameters.end(), {Word(low), Word(high)});
+  shader.parameters.insert(shader.parameters.end(), {Word(quantizations.low), Word(quantizations.high)});
   AddMap(r, std::move(shader), operands, y, out);
 }
 

@@ -77,11 +77,14 @@ struct MapQuantization {
   float scale = 1;
   float zero = 0;
 };
-// The same on bytes, int8 or uint8, that are dequantised, computed with as floats and quantised again, within `low` and
-// `high`. `quantizations`: of the operands, then of y.
+struct MapQuantizations {
+  std::span<const MapQuantization> of_values;  // the operands, then y
+  float low, high;                             // bounds of y
+};
+// The same on bytes, int8 or uint8, that are dequantised, computed with as floats and quantised again.
 void AddQuantizedElementwise(Recording& r, EpElementType type, const MapStep& step,
-                             std::span<const MapOperand> operands, std::span<const MapQuantization> quantizations,
-                             float low, float high, int32_t y, const Dims& out);
+                             std::span<const MapOperand> operands, const MapQuantizations& quantizations, int32_t y,
+                             const Dims& out);
 
 // Size limits of a program that runs in one dispatch, for kit::fuse::FuseElementwise.
 inline constexpr size_t kMostProgramOperands = 8;

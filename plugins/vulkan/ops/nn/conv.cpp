@@ -84,7 +84,7 @@ void RecordConv(Recording& r) {
   const PackedFilters filters = PackedFilters::OfConv(shape.w, shape.group);
   const int32_t w = depthwise ? r.InputTensor(1) : filters.Tensor(r, 1);
 
-  // ConvGeometry of shaders/conv.glsl.
+  // The geometry, as shaders/conv.glsl reads it.
   constexpr int64_t kPositions = 8;  // output positions that an invocation computes
   const int64_t blocks = (shape.positions() + kPositions - 1) / kPositions;
   const int64_t plane = size[0] * size[1] * size[2];

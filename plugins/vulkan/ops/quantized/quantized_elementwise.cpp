@@ -40,7 +40,7 @@ void RecordQuantized(Recording& r) {
   const Dims out = kit::BroadcastShape(shapes);
   AddQuantizedElementwise(
       r, type, {static_cast<MapOp>(instruction.op), MapParameter::Of(instruction.p0), MapParameter::Of(instruction.p1)},
-      operands, ends.quantizations, static_cast<float>(ends.bounds.low), static_cast<float>(ends.bounds.high),
+      operands, {ends.quantizations, static_cast<float>(ends.bounds.low), static_cast<float>(ends.bounds.high)},
       r.Output(0, type, out), out);
 }
 

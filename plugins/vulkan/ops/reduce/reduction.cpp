@@ -67,9 +67,18 @@ std::string ShaderOf(EpElementType from, EpElementType to, std::string_view suff
   kit::FailWith(EP_STATUS_NOT_IMPLEMENTED, "no reduction from ", kit::TypeName(from), " to ", kit::TypeName(to));
 }
 
-void AddPass(Recording& r, const Reduction& reduction, int32_t x, const std::vector<Group>& kept,
-             const std::vector<Group>& reduced, int64_t parts, float divisor, int32_t y, int32_t shift,
-             const RowWork* work = nullptr) {
+// One dispatch from tensor x to tensor y.
+struct ReductionPass {
+  int32_t x, y;
+  int32_t shift;  // -1: none
+  const std::vector<Group>& kept;
+  const std::vector<Group>& reduced;
+  int64_t parts;  // invocations for each result
+  float divisor;
+};
+
+void AddPass(Recording& r, const Reduction& reduction, const ReductionPass& pass, const RowWork* work = nullptr) {
+  const auto& [x, y, shift, kept, reduced, parts, divisor] = pass;
   const int64_t outputs = CountOf(kept);
   std::vector<uint32_t> words = {Word(outputs),
                                  Word(parts),
@@ -110,8 +119,8 @@ void AddReduction(Recording& r, const Reduction& reduction, int32_t x, const Dim
   if (gone.back().stride != 1) rows.needless = "what is reduced doesn't lie side by side";
   const RowWork work(r.capabilities(), rows);
   r.Note(work.Explain("reduce"));
-  if (!work.alone()) return AddPass(r, reduction, x, kept, gone, 1, divisor, y, shift, &work);
-  if (parts == 1) return AddPass(r, reduction, x, kept, gone, 1, divisor, y, shift);
+  if (!work.alone()) return AddPass(r, reduction, {x, y, shift, kept, gone, 1, divisor}, &work);
+  if (parts == 1) return AddPass(r, reduction, {x, y, shift, kept, gone, 1, divisor});
 
   Reduction first = reduction;
   first.finish = Reduction::Finish::kNothing;
@@ -119,8 +128,8 @@ void AddReduction(Recording& r, const Reduction& reduction, int32_t x, const Dim
   second.load = Reduction::Load::kPlain;
   const EpElementType type = r.tensor(x).type;
   const int32_t between = r.Scratch(type == EP_TYPE_FLOAT16 ? EP_TYPE_FLOAT : type, {outputs, parts});
-  AddPass(r, first, x, kept, gone, parts, divisor, between, shift);
-  AddPass(r, second, between, {{outputs, parts}}, {{parts, 1}}, 1, divisor, y, shift);
+  AddPass(r, first, {x, between, shift, kept, gone, parts, divisor});
+  AddPass(r, second, {between, y, shift, {{outputs, parts}}, {{parts, 1}}, 1, divisor});
 }
 
 }  // namespace epiphyte::vulkan

@@ -114,7 +114,7 @@ TEST_P(TileProducts, PassNanAndInfinityOn) {
   const float infinity = std::numeric_limits<float>::infinity();
   const std::vector<float> a = {1, infinity}, b = {2, std::nanf(""), 1, 3, 0, 1};
   std::vector<float> y(3);
-  TileMatMul(a.data(), 2, b.data(), 3, y.data(), 3, 1, 3, 2);
+  TileMatMul(TileOperands<float>{a.data(), 2, b.data(), 3, y.data(), 3, 1, 3, 2});
   EXPECT_EQ(y[0], infinity);
   EXPECT_TRUE(std::isnan(y[1]));
   EXPECT_EQ(y[2], infinity);

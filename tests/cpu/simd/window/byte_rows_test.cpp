@@ -228,8 +228,15 @@ TEST_P(ByteRows, AreCombinedAsTheirRealNumbersAre) {
         for (const auto& [a_stride, b_stride] : {std::pair<int64_t, int64_t>{1, 1}, {0, 1}, {1, 0}}) {
           GuardedRow<uint8_t> a(Bytes(a_stride == 0 ? 1 : n, 1)), b(Bytes(b_stride == 0 ? 1 : n, 2)), y(n);
           const int low = is_signed ? -100 : 20, high = 110;
-          CombineBytes(operation, is_signed, a.data(), a_stride, a_end, b.data(), b_stride, b_end, y_end, low, high,
-                       y.data(), n);
+          CombineBytes({.operation = operation,
+                        .is_signed = is_signed,
+                        .a = {a.data(), a_stride, a_end},
+                        .b = {b.data(), b_stride, b_end},
+                        .y_end = y_end,
+                        .low = low,
+                        .high = high,
+                        .y = y.data(),
+                        .n = n});
           for (int64_t i = 0; i < n; ++i) {
             const float p = (static_cast<float>(NumberOf(a[i * a_stride], is_signed)) - a_end.zero) * a_end.scale;
             const float q = (static_cast<float>(NumberOf(b[i * b_stride], is_signed)) - b_end.zero) * b_end.scale;
@@ -265,8 +272,15 @@ TEST_P(ByteRows, AreCombinedExactlyWhereResultsAreInTheMiddle) {
     const QuantParams a_end = end(scale()), b_end = end(scale()), y_end = end(trial == 39 ? 1e-9f : scale());
     const int low = is_signed ? -128 : 0, high = low + 255;
     std::vector<uint8_t> y = first;  // in place of an operand
-    CombineBytes(multiplies ? ByteOperation::kMul : ByteOperation::kAdd, is_signed, y.data(), 1, a_end, second.data(),
-                 1, b_end, y_end, low, high, y.data(), 65536);
+    CombineBytes({.operation = multiplies ? ByteOperation::kMul : ByteOperation::kAdd,
+                  .is_signed = is_signed,
+                  .a = {y.data(), 1, a_end},
+                  .b = {second.data(), 1, b_end},
+                  .y_end = y_end,
+                  .low = low,
+                  .high = high,
+                  .y = y.data(),
+                  .n = 65536});
     for (size_t i = 0; i < y.size(); ++i) {
       volatile float left = (static_cast<float>(NumberOf(first[i], is_signed)) - a_end.zero) * a_end.scale;
       volatile float right = (static_cast<float>(NumberOf(second[i], is_signed)) - b_end.zero) * b_end.scale;
@@ -299,8 +313,15 @@ TEST_P(ByteRows, OneRowIsAddedToEachAsToThatAlone) {
         AddByteRow(sum);
         std::vector<uint8_t> expected(static_cast<size_t>(n));
         for (int64_t r = 0; r < rows; ++r) {
-          CombineBytes(ByteOperation::kAdd, is_signed, before.data() + r * n, 1, sum.a_end, row.data(), 1, sum.row_end,
-                       sum.y_end, sum.low, sum.high, expected.data(), n);
+          CombineBytes({.operation = ByteOperation::kAdd,
+                        .is_signed = is_signed,
+                        .a = {before.data() + r * n, 1, sum.a_end},
+                        .b = {row.data(), 1, sum.row_end},
+                        .y_end = sum.y_end,
+                        .low = sum.low,
+                        .high = sum.high,
+                        .y = expected.data(),
+                        .n = n});
           for (int64_t i = 0; i < n; ++i)
             ASSERT_EQ(y[r * n + i], expected[static_cast<size_t>(i)]) << "row " << r << " of " << n << ", " << i;
         }
