@@ -194,11 +194,11 @@ void RegisterProducts() {
   const auto floats = [=](int64_t n) { return std::max(kRows, n) * n; };
   const std::vector<int64_t> lengths = {8, 16, 33, 64, 100, 256};
   Register("tiles_of_float", lengths, floats, items, [](Rows& rows, int64_t n) {
-    TileMatMul<float>(rows.a.data(), n, rows.b.data(), n, rows.y.data(), n, kRows, n, n);
+    TileMatMul(TileOperands<float>{rows.a.data(), n, rows.b.data(), n, rows.y.data(), n, kRows, n, n});
   });
   Register("tiles_of_uint32", lengths, floats, items, [](Rows& rows, int64_t n) {
     const auto as_words = [](std::vector<float>& values) { return reinterpret_cast<uint32_t*>(values.data()); };
-    TileMatMul<uint32_t>(as_words(rows.a), n, as_words(rows.b), n, as_words(rows.y), n, kRows, n, n);
+    TileMatMul(TileOperands<uint32_t>{as_words(rows.a), n, as_words(rows.b), n, as_words(rows.y), n, kRows, n, n});
   });
   for (const int64_t width : {16, 64}) {
     Register(
