@@ -50,6 +50,7 @@ constexpr OtherFormula kOtherFormulas[] = {
     {"DFT", "sums by halves"},
     {"DeformConv", "an element of weight 0 is multiplied or left out"},
     {"DynamicQuantizeLinear", "ONNX doesn't say what byte NaN becomes"},
+    {"Einsum", "labels of one operand alone are summed before the product, or after it"},
     {"GridSample", "an element of weight 0 is multiplied or left out"},
     {"GroupNormalization", "scale and mean become a factor and an offset"},
     {"Hardmax", "the place of a NaN"},

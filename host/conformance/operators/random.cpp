@@ -78,7 +78,11 @@ Number Random::Special(DataType type) {
     case 2: return Round(type, HUGE_VALL);
     case 3: return Round(type, -HUGE_VALL);
     case 4: return Chance(50) ? -Number{0} : Number{0};
-    default: return Smallest(type) * static_cast<Number>(Int(-9, 9));
+    // Products of bfloat16 by AVX512_BF16 and AMX take a denormal as 0, so that an infinity times it is NaN.
+    default: {
+      const Number least = type == DataType::kBfloat16 ? std::ldexp(Number{1}, -126) : Smallest(type);
+      return Round(type, least * static_cast<Number>(Int(-9, 9)));
+    }
   }
 }
 

@@ -132,8 +132,7 @@ void Reduce(Random& random, Case& c, const Array& x, int64_t with_input, const F
 // At most so many of float types fit what a sum of them is exact enough for.
 template <const Reduction& reduction>
 void Reducing(Random& random, Case& c, Draw draw, int64_t with_input) {
-  const DataType type =
-      random.Chance(75) ? random.FloatType() : random.Pick({DataType::kInt32, DataType::kInt64});
+  const DataType type = random.Chance(75) ? random.FloatType() : random.Pick({DataType::kInt32, DataType::kInt64});
   c.opset = random.Pick({13, 18, 22});
   Dims dims = random.Shape(0, 5);
   if (!reduction.of_empty)
@@ -163,7 +162,9 @@ constexpr Reduction kSum{SumOf, SizeOf};
 constexpr Reduction kMean{MeanOf, MeanSizeOf, false};
 constexpr Reduction kProduct{ProductOf, [](const std::vector<Number>& x) { return std::fabs(ProductOf(x)); }};
 constexpr Reduction kL1{SizeOf, SizeOf};
-constexpr Reduction kL2{L2Of, L2Of};
+// A square below the least float is 0, so that a root below 1e-19 has no digit that counts.
+Number SizeOfRoot(const std::vector<Number>& x) { return std::max<Number>(L2Of(x), 1e-19L); }
+constexpr Reduction kL2{L2Of, SizeOfRoot};
 constexpr Reduction kSquares{SquaresOf, SquaresOf};
 constexpr Reduction kLogSum{LogSumOf, SizeOfLog, false};
 constexpr Reduction kLogSumExp{LogSumExpOf, SizeOfLogExp, false};
@@ -196,8 +197,8 @@ void Extreme(Random& random, Case& c) {
 
 template <bool kLargest>
 void ArgExtreme(Random& random, Case& c) {
-  const Array x = random.Values(random.NumberType(), random.ShapeWithoutZero(1, 5),
-                                random.Chance(50) ? Draw::kFew : Draw::kFinite);
+  const Array x =
+      random.Values(random.NumberType(), random.ShapeWithoutZero(1, 5), random.Chance(50) ? Draw::kFew : Draw::kFinite);
   c.Input(x);
   const int64_t axis = random.Chance(30) ? 0 : random.Int(0, x.rank() - 1);
   if (axis != 0 || random.Chance(50)) c.Set("axis", random.MaybeNegative(axis, x.rank()));

@@ -37,8 +37,7 @@ void OfFloats(Random& random, Case& c) {
 // Cases with arguments in ±1, because a random number of the whole range is seldom there.
 template <Function function, int kSteps>
 void OfUnitFloats(Random& random, Case& c) {
-  const Array x =
-      random.Values(random.FloatType(), random.Shape(0, 5), random.Chance(80) ? Draw::kUnit : Draw::kAll);
+  const Array x = random.Values(random.FloatType(), random.Shape(0, 5), random.Chance(80) ? Draw::kUnit : Draw::kAll);
   c.Input(x);
   c.Output(Map(x, function), Within(x.type, kSteps));
 }
@@ -132,7 +131,8 @@ void IsNan(Random& random, Case& c) {
   c.opset = random.Pick({13, 20});
   const Array x = random.Values(random.FloatType(), random.Shape(0, 5), Draw::kAll);
   c.Input(x);
-  c.Output(Map(x, [](Number v) { return Number(std::isnan(v)); }, DataType::kBool));
+  c.Output(Map(
+      x, [](Number v) { return Number(std::isnan(v)); }, DataType::kBool));
 }
 void IsInf(Random& random, Case& c) {
   c.opset = 20;
@@ -142,7 +142,8 @@ void IsInf(Random& random, Case& c) {
   const bool positive = random.Chance(50);
   if (!negative || random.Chance(50)) c.Set("detect_negative", negative);
   if (!positive || random.Chance(50)) c.Set("detect_positive", positive);
-  c.Output(Map(x, [&](Number v) { return Number(std::isinf(v) && (v < 0 ? negative : positive)); }, DataType::kBool));
+  c.Output(Map(
+      x, [&](Number v) { return Number(std::isinf(v) && (v < 0 ? negative : positive)); }, DataType::kBool));
 }
 
 // An attribute that is left out now and then.
@@ -229,10 +230,13 @@ void Gelu(Random& random, Case& c) {
   // Computed as a half of x times the sum of 1 and a number close to -1.
   Bound bound = Within(x.type, 4);
   bound.sizes = Map(x, [](Number v) { return std::fabs(v) < 16 ? std::fabs(v) : 0; }).values;
-  c.Output(Map(x, [=](Number v) {
-    const Number inner = tanh ? std::tanh(root * (v + 0.044715L * v * v * v)) : std::erf(v / std::sqrt(Number{2}));
-    return v / 2 * (1 + inner);
-  }), bound);
+  c.Output(Map(x,
+               [=](Number v) {
+                 const Number inner =
+                     tanh ? std::tanh(root * (v + 0.044715L * v * v * v)) : std::erf(v / std::sqrt(Number{2}));
+                 return v / 2 * (1 + inner);
+               }),
+           bound);
 }
 void Shrink(Random& random, Case& c) {
   const DataType type = random.Pick({DataType::kFloat, DataType::kFloat, DataType::kDouble, DataType::kFloat16});
@@ -240,8 +244,7 @@ void Shrink(Random& random, Case& c) {
   const Number lambda = Parameter(random, c, "lambd", 0.5F, 0, 4);
   const Array x = random.Values(type, random.Shape(0, 5), Draw::kAll);
   c.Input(x);
-  c.Output(Map(x, [=](Number v) { return v < -lambda ? v + bias : v > lambda ? v - bias : 0; }),
-           Within(type, 1));
+  c.Output(Map(x, [=](Number v) { return v < -lambda ? v + bias : v > lambda ? v - bias : 0; }), Within(type, 1));
 }
 
 void Clip(Random& random, Case& c) {
@@ -266,7 +269,11 @@ void Clip(Random& random, Case& c) {
   } else if (IsFloat(type)) {
     most = HUGE_VALL;
   }
-  c.Output(Map(x, [=](Number v) { return std::isnan(v) ? v : std::min(most, std::max(v, least)); }));
+  c.Output(Map(x, [=](Number v) {
+    for (Number number : {v, least, most})
+      if (std::isnan(number)) return number;
+    return std::min(most, std::max(v, least));
+  }));
 }
 
 void Dropout(Random& random, Case& c) {
@@ -275,7 +282,9 @@ void Dropout(Random& random, Case& c) {
   c.Input(x);
   if (random.Chance(50)) c.Input(Scalar(DataType::kFloat, 0.5L));
   c.Output(x);
-  if (random.Chance(50)) c.Output(Map(x, [](Number) { return Number{1}; }, DataType::kBool));
+  if (random.Chance(50))
+    c.Output(Map(
+        x, [](Number) { return Number{1}; }, DataType::kBool));
 }
 
 }  // namespace

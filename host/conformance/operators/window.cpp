@@ -17,6 +17,12 @@ Bound OfTerms(DataType type, Number terms, std::vector<Number> sizes) {
   return {.ulps = 4 + std::sqrt(terms), .sizes = std::move(sizes)};
 }
 
+// For weights that meet padding: ONNX doesn't say whether padding times a weight that isn't finite is NaN or left out.
+void MakeFinite(Array& weights) {
+  for (Number& weight : weights.values)
+    if (!std::isfinite(weight)) weight = 1;
+}
+
 void Conv(Random& random, Case& c) {
   const DataType type = random.FloatType();
   const int64_t rank = random.Pick({1, 2, 2, 2, 2, 3});
@@ -32,11 +38,7 @@ void Conv(Random& random, Case& c) {
   w_dims.insert(w_dims.end(), windows.kernel.begin(), windows.kernel.end());
   const Array x = random.Values(type, x_dims, Draw::kPlain);
   Array w = random.Values(type, w_dims, Draw::kPlain);
-  if (windows.HasPadding()) {
-    // ONNX doesn't say whether padding times a weight that isn't finite is NaN or left out.
-    for (Number& weight : w.values)
-      if (!std::isfinite(weight)) weight = 1;
-  }
+  if (windows.HasPadding()) MakeFinite(w);
   Array bias(type, {groups * out_each});
   c.Input(x);
   c.Input(w);
@@ -71,8 +73,8 @@ void BadConv(Random& random, Case& c) {
   const int64_t channels = random.Int(1, 6);
   const bool wrong_channels = random.Chance(50);
   c.Input(random.Values(DataType::kFloat, {1, channels, 4, 4}, Draw::kPlain));
-  c.Input(random.Values(DataType::kFloat,
-                        {3, channels + wrong_channels, wrong_channels ? 3 : 9, random.Int(1, 3)}, Draw::kPlain));
+  c.Input(random.Values(DataType::kFloat, {3, channels + wrong_channels, wrong_channels ? 3 : 9, random.Int(1, 3)},
+                        Draw::kPlain));
   c.Output(Array(DataType::kFloat, {0}));
   c.MustFail();
 }
@@ -127,7 +129,8 @@ void ConvTranspose(Random& random, Case& c) {
   w_dims.insert(w_dims.end(), kernel.begin(), kernel.end());
   y_dims.insert(y_dims.end(), out.begin(), out.end());
   const Array x = random.Values(type, x_dims, Draw::kPlain);
-  const Array w = random.Values(type, w_dims, Draw::kPlain);
+  Array w = random.Values(type, w_dims, Draw::kPlain);
+  MakeFinite(w);  // whoever computes a convolution over the spread image pads it, between its pixels and around them
   Array bias(type, {groups * out_each});
   c.Input(x);
   c.Input(w);
@@ -312,11 +315,14 @@ void GlobalAveragePool(Random& random, Case& c) {
 void GlobalLpPool(Random& random, Case& c) {
   const int64_t p = random.Chance(50) ? 2 : random.Int(1, 4);
   if (p != 2 || random.Chance(50)) c.Set("p", p);
-  Global(random, c, 64, [p](const std::vector<Number>& x) {
-    Number sum = 0;
-    for (Number value : x) sum += std::pow(std::fabs(value), static_cast<Number>(p));
-    return std::pow(sum, 1 / static_cast<Number>(p));
-  }, false);
+  Global(
+      random, c, 64,
+      [p](const std::vector<Number>& x) {
+        Number sum = 0;
+        for (Number value : x) sum += std::pow(std::fabs(value), static_cast<Number>(p));
+        return std::pow(sum, 1 / static_cast<Number>(p));
+      },
+      false);
 }
 
 void Col2Im(Random& random, Case& c) {
@@ -358,7 +364,8 @@ void MaxUnpool(Random& random, Case& c) {
   c.Set("kernel_shape", kernel);
   if (strides != Dims{1, 1} || random.Chance(50)) c.Set("strides", strides);
   Dims dims = {random.Int(1, 3), random.Int(1, 4), image[0], image[1]};
-  const Dims made = {dims[0], dims[1], (image[0] - 1) * strides[0] + kernel[0], (image[1] - 1) * strides[1] + kernel[1]};
+  const Dims made = {dims[0], dims[1], (image[0] - 1) * strides[0] + kernel[0],
+                     (image[1] - 1) * strides[1] + kernel[1]};
   // No two go to one place.
   std::vector<int64_t> places;
   for (int64_t i = 0; i < CountOf(made); ++i) places.push_back(i);

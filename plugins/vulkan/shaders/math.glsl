@@ -27,12 +27,8 @@ float WithSignOf(float magnitude, float x) {
 // NaN on either side is the result.
 float Larger(float a, float b) { return IsNan(a) ? a : (IsNan(b) ? b : (a >= b ? a : b)); }
 float Smaller(float a, float b) { return IsNan(a) ? a : (IsNan(b) ? b : (a <= b ? a : b)); }
-// NaN stays; where the bounds cross, the upper one wins.
-float Within(float x, float low, float high) {
-  const float above = x < low ? low : x;
-  const float within = above > high ? high : above;
-  return IsNan(x) ? x : within;
-}
+// NaN, of x or of a bound, is the result; where the bounds cross, the upper one wins.
+float Within(float x, float low, float high) { return Smaller(Larger(x, low), high); }
 
 // x * 2^n for n within -250 and 250: in two steps, since 2^n alone may be out of range where the result is not.
 float ScaleByPower(float x, int n) {

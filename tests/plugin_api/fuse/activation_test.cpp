@@ -70,6 +70,7 @@ TEST(FindActivation, FindsWhatAloneReadsTheValue) {
   EXPECT_EQ(Behind("y = LeakyRelu<alpha=0.5>(x) : float[2,3]"), "LeakyRelu");
   EXPECT_EQ(Behind("y = Clip@6<min=0.0, max=6.0>(x) : float[2,3]"), "Clip");
   EXPECT_EQ(Behind("const a: float[] = [0]\nconst b: float[] = [6]\ny = Clip@11(x, a, b) : float[2,3]"), "Clip");
+  EXPECT_EQ(Behind("const a: float[] = [nan]\ny = Clip@11(x, a) : float[2,3]"), "");
   EXPECT_EQ(Behind("y = Gelu@20<approximate=\"tanh\">(x) : float[2,3]"), "GeluTanh");
   EXPECT_EQ(Behind("s = Sigmoid(x) : float[2,3]\ny = Mul@7(s, x) : float[2,3]"), "Swish");
   EXPECT_EQ(Behind("y = Swish@24(x) : float[2,3]"), "Swish");
@@ -100,6 +101,10 @@ TEST(MergeReluIntoClip, RaisesTheLowerBound) {
                        merge),
             "y = Clip(x, c_min, h)\n");
   EXPECT_EQ(RecognisedOperators("in x: float[2]\nin l: float[]\na = Relu(x) : float[2]\n"
+                                "y = Clip@13(a, l) : float[2]\nout y",
+                                merge),
+            "Relu Clip");
+  EXPECT_EQ(RecognisedOperators("in x: float[2]\nconst l: float[] = [nan]\na = Relu(x) : float[2]\n"
                                 "y = Clip@13(a, l) : float[2]\nout y",
                                 merge),
             "Relu Clip");

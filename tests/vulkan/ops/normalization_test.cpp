@@ -16,6 +16,11 @@ TEST_F(Normalizations, LayerNormalizationWithParametersThatAreRepeated) {
   ExpectLikeCpu({.op = "LayerNormalization <axis=1>", .inputs = {{3, 5, 7}}, .constants = {{7}, {7}}});
   ExpectLikeCpu({.op = "LayerNormalization <axis=1>", .inputs = {{3, 5, 7}}, .constants = {{5, 1}, {5, 1}}});
   ExpectLikeCpu({.op = "LayerNormalization <axis=1>", .inputs = {{3, 5, 7}}, .constants = {{1}, {1}}});
+  // Scale and bias of different shapes; dimensions that are repeated between others; a bias for each row.
+  ExpectLikeCpu({.op = "LayerNormalization <axis=1>", .inputs = {{3, 5, 7}}, .constants = {{5, 7}, {1}}});
+  ExpectLikeCpu({.op = "LayerNormalization <axis=1>", .inputs = {{3, 5, 2, 7}}, .constants = {{5, 1, 7}, {5, 2, 7}}});
+  ExpectLikeCpu({.op = "LayerNormalization", .inputs = {{3, 5, 7}}, .constants = {{7}, {3, 5, 7}}});
+  ExpectLikeCpu({.op = "LayerNormalization", .inputs = {{2, 5000}}, .constants = {{5000}, {2, 1}}});
 }
 
 TEST_F(Normalizations, LayerNormalizationOfFewLongRows) {
@@ -23,10 +28,11 @@ TEST_F(Normalizations, LayerNormalizationOfFewLongRows) {
 }
 
 TEST_F(Normalizations, LayerNormalizationGivesItsStatistics) {
-  ExpectLikeCpu(R"(g (float[4,33] x, float[33] s, float[33] b) => (float[] y, float[] mean, float[] inverse) {
+  ExpectLikeCpu(
+      R"(g (float[4,33] x, float[33] s, float[33] b) => (float[] y, float[] mean, float[] inverse) {
       y, mean, inverse = LayerNormalization (x, s, b)
     })",
-              {Random(DataType::kFloat, {4, 33}, 1), Random(DataType::kFloat, {33}, 2), Random(DataType::kFloat, {33}, 3)});
+      {Random(DataType::kFloat, {4, 33}, 1), Random(DataType::kFloat, {33}, 2), Random(DataType::kFloat, {33}, 3)});
 }
 
 TEST_F(Normalizations, RmsNormalization) {
@@ -41,15 +47,19 @@ TEST_F(Normalizations, SumAndItsNormalization) {
       y = LayerNormalization (sum, s, b)
       z = Mul (sum, skip)
     })",
-              {Random(DataType::kFloat, {2, 6, 33}, 1), Random(DataType::kFloat, {2, 6, 33}, 2), Random(DataType::kFloat, {33}, 3), Random(DataType::kFloat, {33}, 4)});
+                {Random(DataType::kFloat, {2, 6, 33}, 1), Random(DataType::kFloat, {2, 6, 33}, 2),
+                 Random(DataType::kFloat, {33}, 3), Random(DataType::kFloat, {33}, 4)});
 }
 
 TEST_F(Normalizations, InstanceAndGroupNormalization) {
   ExpectLikeCpu({.op = "InstanceNormalization", .inputs = {{2, 3, 5, 7}}, .constants = {{3}, {3}}});
   ExpectLikeCpu({.op = "InstanceNormalization", .inputs = {{1, 2, 70, 60}}, .constants = {{2}, {2}}});
-  ExpectLikeCpu({.op = "GroupNormalization <num_groups=2>", .inputs = {{2, 6, 5, 3}}, .constants = {{2}, {2}}, .opset = 18});
-  ExpectLikeCpu({.op = "GroupNormalization <num_groups=2>", .inputs = {{2, 6, 5, 3}}, .constants = {{6}, {6}}, .opset = 21});
-  ExpectLikeCpu({.op = "GroupNormalization <num_groups=2>", .inputs = {{1, 6, 40, 50}}, .constants = {{6}, {6}}, .opset = 21});
+  ExpectLikeCpu(
+      {.op = "GroupNormalization <num_groups=2>", .inputs = {{2, 6, 5, 3}}, .constants = {{2}, {2}}, .opset = 18});
+  ExpectLikeCpu(
+      {.op = "GroupNormalization <num_groups=2>", .inputs = {{2, 6, 5, 3}}, .constants = {{6}, {6}}, .opset = 21});
+  ExpectLikeCpu(
+      {.op = "GroupNormalization <num_groups=2>", .inputs = {{1, 6, 40, 50}}, .constants = {{6}, {6}}, .opset = 21});
 }
 
 TEST_F(Normalizations, BatchNormalization) {
@@ -57,7 +67,8 @@ TEST_F(Normalizations, BatchNormalization) {
       v = Mul (d, d)
       y = BatchNormalization <epsilon=0.01> (x, s, b, m, v)
     })",
-              {Random(DataType::kFloat, {2, 5, 4, 9}, 1), Random(DataType::kFloat, {5}, 2), Random(DataType::kFloat, {5}, 3), Random(DataType::kFloat, {5}, 4), Random(DataType::kFloat, {5}, 5)});
+                {Random(DataType::kFloat, {2, 5, 4, 9}, 1), Random(DataType::kFloat, {5}, 2),
+                 Random(DataType::kFloat, {5}, 3), Random(DataType::kFloat, {5}, 4), Random(DataType::kFloat, {5}, 5)});
 }
 
 TEST_F(Normalizations, NormalizationsWithoutParameters) {
@@ -75,8 +86,10 @@ TEST_F(Normalizations, Lrn) {
 }
 
 TEST_F(Normalizations, NormalizationsInHalfPrecision) {
-  ExpectLikeCpu({.op = "LayerNormalization", .inputs = {{3, 5, 17}}, .constants = {{17}, {17}}, .type = DataType::kFloat16});
-  ExpectLikeCpu({.op = "InstanceNormalization", .inputs = {{1, 2, 70, 60}}, .constants = {{2}, {2}}, .type = DataType::kFloat16});
+  ExpectLikeCpu(
+      {.op = "LayerNormalization", .inputs = {{3, 5, 17}}, .constants = {{17}, {17}}, .type = DataType::kFloat16});
+  ExpectLikeCpu(
+      {.op = "InstanceNormalization", .inputs = {{1, 2, 70, 60}}, .constants = {{2}, {2}}, .type = DataType::kFloat16});
   ExpectLikeCpu({.op = "LpNormalization", .inputs = {{3, 5, 17}}, .type = DataType::kFloat16});
 }
 

@@ -24,23 +24,15 @@ struct ClipFloats {
   simd::UnaryLoop floats;
 };
 
-// Clips other numbers with SIMD loops. A NaN bound is ignored.
+// Clips other numbers with SIMD loops.
 template <typename T>
 void ClipRow(const ClipTo<T>& clip, const T* x, T* y, int64_t n) {
   constexpr int64_t kBlock = 1024;
   const simd::NumberLoop<T> at_least(simd::NumberFunction::kMax), at_most(simd::NumberFunction::kMin);
   for (int64_t at = 0; at < n; at += kBlock) {
     const int64_t count = std::min(kBlock, n - at);
-    const T* from = x + at;
-    if (clip.low == clip.low) {
-      at_least(from, 1, &clip.low, 0, y + at, count);
-      from = y + at;
-    }
-    if (clip.high == clip.high) {
-      at_most(from, 1, &clip.high, 0, y + at, count);
-    } else if (from != y + at) {
-      std::copy_n(from, count, y + at);
-    }
+    at_least(x + at, 1, &clip.low, 0, y + at, count);
+    at_most(y + at, 1, &clip.high, 0, y + at, count);
   }
 }
 
@@ -76,6 +68,11 @@ class ClipKernel : public Kernel {
       if (high_) clip.high = SaturateTo<C>(*high_);
       if (low != nullptr) clip.low = static_cast<C>(*low->as<T>());
       if (high != nullptr) clip.high = static_cast<C>(*high->as<T>());
+      // ONNX's text is silent about a bound that is NaN; NumPy, and with it ONNX's reference evaluator, gives NaN.
+      if (clip.low != clip.low || clip.high != clip.high) {
+        std::fill_n(y.as<T>(), y.Count(), static_cast<T>(std::numeric_limits<C>::quiet_NaN()));
+        return;
+      }
       const auto run = [&](const auto& op) {
         ParallelLoop(context, y.Count(), 1, [&](int64_t begin, int64_t end) {
           Apply(op, static_cast<const T*>(data) + begin, y.as<T>() + begin, end - begin);

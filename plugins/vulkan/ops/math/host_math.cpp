@@ -197,9 +197,11 @@ std::vector<HostTensor> ClipOnHost(const ir::Node& node, HostInputs inputs) {
     const HostTensor bound = HostReshape(*bounds[i], {});
     const HostTensor x = std::move(result[0]);
     if (i == 0)
-      result = HostBinary(x.type, x, bound, [](auto value, auto least) { return value < least ? least : value; });
+      result = HostBinary(x.type, x, bound,
+                          [](auto value, auto least) { return value >= least || value != value ? value : least; });
     else
-      result = HostBinary(x.type, x, bound, [](auto value, auto most) { return value > most ? most : value; });
+      result = HostBinary(x.type, x, bound,
+                          [](auto value, auto most) { return value <= most || value != value ? value : most; });
   }
   return result;
 }

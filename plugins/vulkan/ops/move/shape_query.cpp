@@ -38,7 +38,14 @@ std::vector<HostTensor> NonZeroOnHost(const ir::Node&, HostInputs inputs) {
 }
 
 std::string CheckNonZero(const NodeCheck& check) {
-  return check.OnHost(0) ? "" : "how many elements aren't 0 depends on the data";
+  if (!check.OnHost(0)) return "how many elements aren't 0 depends on the data";
+  // A list of all elements may have `rank` times as many numbers as the host takes.
+  const ir::Value& x = check.Input(0);
+  if (x.rank <= 1) return "";
+  if (!x.IsStatic()) return "how many elements are on the host depends on the data";
+  if (const Dims dims(x.dims); !FitsHost({x.rank, dims.Count()}))
+    return kit::TextOf("a list of the elements of ", kit::ShapeText(dims), " is more than the host takes");
+  return "";
 }
 
 void RecordNonZero(Recording& r) {

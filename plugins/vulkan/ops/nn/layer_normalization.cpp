@@ -3,6 +3,9 @@
 #include "epiphyte/kit/abi/fail.hpp"
 #include "epiphyte/kit/fuse/operators.hpp"
 #include "epiphyte/kit/shape/axes.hpp"
+#include "epiphyte/kit/shape/repeat.hpp"
+#include "epiphyte/kit/shape/strides.hpp"
+#include "plugins/vulkan/ops/move/strided_copy.h"
 #include "plugins/vulkan/ops/nn/normalize.h"
 #include "plugins/vulkan/ops/nn/row_norm.h"
 
@@ -14,15 +17,6 @@ std::string CheckLayer(const NodeCheck& check) {
   if (check.InputType(1) != check.InputType(0))
     return kit::TextOf("scale is of ", kit::TypeName(check.InputType(1)), ", the input of ",
                        kit::TypeName(check.InputType(0)), "; equal types expected");
-  const ir::Value& x = check.Input(0);
-  for (size_t i = 1; i < 3; ++i) {
-    if (!check.HasInput(i) || x.rank < 1 || check.Input(i).rank < 0) continue;
-    const int64_t axis = check.node().Int("axis", -1);
-    const int64_t row = axis < 0 ? -axis : x.rank - axis;
-    const std::vector<int64_t>& dims = check.Input(i).dims;
-    for (int64_t d = 0; d < check.Input(i).rank - row; ++d)
-      if (dims[static_cast<size_t>(d)] != 1) return "scale or bias isn't known to be the same for all rows";
-  }
   for (size_t i = 1; i < 3; ++i)
     if (check.HasOutput(i) && check.node().Is("LayerNormalization") && check.Output(i).type != EP_TYPE_FLOAT)
       return kit::TextOf("statistics of ", kit::TypeName(check.Output(i).type), "; float expected");
@@ -37,13 +31,35 @@ RowNorm RowsFrom(const ir::Node& node, const Dims& x, size_t axis) {
   return norm;
 }
 
-// Scale, and bias where there is one, for a row.
-ParameterPlace PlaceOf(Recording& r, const Dims& row, size_t scale, size_t bias) {
-  const ParameterPlace place = ParameterPlace::OfRow(r.InputDims(scale), row);
-  if (r.HasInput(bias) && !(ParameterPlace::OfRow(r.InputDims(bias), row) == place))
-    kit::FailWith(EP_STATUS_NOT_IMPLEMENTED, "scale and bias of shapes ", kit::ShapeText(r.InputDims(scale)), " and ",
-                  kit::ShapeText(r.InputDims(bias)), "; equal shapes expected by this provider");
-  return place;
+struct RowParameters {
+  ParameterPlace place;
+  int32_t scale = -1;
+  int32_t bias = -1;  // -1: none
+};
+
+// Input i, repeated to the dimensions of x.
+int32_t Repeated(Recording& r, size_t i, const Dims& x) {
+  const kit::ExpandShape expand(r.InputDims(i), x);
+  if (expand.dims != x)
+    kit::FailArgument("scale or bias of shape ", kit::ShapeText(r.InputDims(i)), " does not broadcast to ",
+                      kit::ShapeText(x));
+  const int32_t repeated = r.Scratch(r.InputType(i), x);
+  AddStridedCopy(r, r.InputTensor(i), repeated,
+                 {.dims = x, .from = expand.strides, .to = kit::RowMajorStrides(x), .from_offset = 0, .to_offset = 0});
+  return repeated;
+}
+
+// Inputs `scale` and `bias`, which may be left out. The shader has one place for both: where they have no such place,
+// each element of x gets its own.
+RowParameters ParametersOf(Recording& r, const Dims& x, size_t axis, size_t scale, size_t bias) {
+  const Dims row(std::span<const int64_t>(x).subspan(axis));
+  const std::optional<ParameterPlace> place = ParameterPlace::OfRow(r.InputDims(scale), row);
+  if (place && (!r.HasInput(bias) || ParameterPlace::OfRow(r.InputDims(bias), row) == place))
+    return {*place, r.InputTensor(scale), r.HasInput(bias) ? r.InputTensor(bias) : -1};
+  const int64_t size = row.Count();
+  return {{.row_period = x.Count(0, axis), .row_parameters = size, .repeated = 1, .period = size},
+          Repeated(r, scale, x),
+          r.HasInput(bias) ? Repeated(r, bias, x) : -1};
 }
 
 void RecordLayer(Recording& r) {
@@ -53,7 +69,8 @@ void RecordLayer(Recording& r) {
   RowNorm norm = RowsFrom(node, x, axis);
   norm.centred = node.Is("LayerNormalization");
   const size_t bias = norm.centred ? 2 : SIZE_MAX;
-  norm.parameters = PlaceOf(r, Dims(std::span<const int64_t>(x).subspan(axis)), 1, bias);
+  const RowParameters parameters = ParametersOf(r, x, axis, 1, bias);
+  norm.parameters = parameters.place;
   RowNormTensors tensors;
   tensors.y = r.Output(0, r.InputType(0), x);
   if (norm.centred && (r.HasOutput(1) || r.HasOutput(2))) {
@@ -63,8 +80,8 @@ void RecordLayer(Recording& r) {
     tensors.inverse = r.Output(2, EP_TYPE_FLOAT, statistics);
   }
   tensors.x = r.InputTensor(0);
-  tensors.scale = r.InputTensor(1);
-  tensors.bias = r.HasInput(bias) ? r.InputTensor(bias) : -1;
+  tensors.scale = parameters.scale;
+  tensors.bias = parameters.bias;
   AddRowNorm(r, norm, tensors);
 }
 
@@ -77,15 +94,16 @@ void RecordSkip(Recording& r) {
   const size_t axis = kit::NormalizeAxis(node.Int("axis", -1), x.size());
   RowNorm norm = RowsFrom(node, x, axis);
   norm.centred = node.Int("rms", 0) == 0;
-  norm.parameters = PlaceOf(r, Dims(std::span<const int64_t>(x).subspan(axis)), 2, 3);
+  const RowParameters parameters = ParametersOf(r, x, axis, 2, 3);
+  norm.parameters = parameters.place;
   RowNormTensors tensors;
   const EpElementType type = r.InputType(0);
   tensors.y = r.Output(0, type, x);
   if (r.HasOutput(1)) tensors.sum = r.Output(1, type, x);
   tensors.x = r.InputTensor(0);
   tensors.skip = r.InputTensor(1);
-  tensors.scale = r.InputTensor(2);
-  tensors.bias = r.HasInput(3) ? r.InputTensor(3) : -1;
+  tensors.scale = parameters.scale;
+  tensors.bias = parameters.bias;
   AddRowNorm(r, norm, tensors);
 }
 

@@ -1,7 +1,7 @@
-// Rows normalised by their mean and variance, with a scale and a bias: what layer, RMS, group and instance normalisation
-// come down to.
+// Rows normalised by their mean and variance, with a scale and a bias: what layer, RMS, group and instance
+// normalisation come down to.
 //
-//     AddRowNorm(r, {.rows = 128, .size = 768, .epsilon = 1e-5f, .parameters = ParameterPlace::OfRow(scale, row)},
+//     AddRowNorm(r, {.rows = 128, .size = 768, .epsilon = 1e-5f, .parameters = place},
 //                {.x = x, .scale = scale, .bias = bias, .y = y});
 #pragma once
 

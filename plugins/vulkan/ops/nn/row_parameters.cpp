@@ -17,16 +17,14 @@ std::vector<uint32_t> RowNorm::Words() const {
           Word(parameters.period)};
 }
 
-ParameterPlace ParameterPlace::OfRow(const Dims& all, const Dims& row) {
+std::optional<ParameterPlace> ParameterPlace::OfRow(const Dims& all, const Dims& row) {
   // Dimensions of 1 in front change nothing.
   size_t above = all.size() > row.size() ? all.size() - row.size() : 0;
   while (above > 0 && all[above - 1] == 1) --above;
   const Dims parameters = above == 0 && all.size() > row.size()
                               ? Dims(std::span<const int64_t>(all).subspan(all.size() - row.size()))
                               : all;
-  if (parameters.size() > row.size())
-    kit::FailWith(EP_STATUS_NOT_IMPLEMENTED, "scale or bias of shape ", kit::ShapeText(parameters),
-                  " does not broadcast to ", kit::ShapeText(row));
+  if (parameters.size() > row.size()) return {};
   Dims own(row.size(), 1);
   std::copy(parameters.begin(), parameters.end(), own.end() - parameters.size());
   // Dimensions of 1, then those of the row, then dimensions of 1.
@@ -40,9 +38,7 @@ ParameterPlace ParameterPlace::OfRow(const Dims& all, const Dims& row) {
     if (own[i] != 1 && own[i] != row[i])
       kit::FailArgument("scale or bias of shape ", kit::ShapeText(parameters), " does not broadcast to ",
                         kit::ShapeText(row));
-    if (inside && own[i] != row[i])
-      kit::FailWith(EP_STATUS_NOT_IMPLEMENTED, "scale or bias of shape ", kit::ShapeText(parameters), " for rows of ",
-                    kit::ShapeText(row), " is not supported by this provider");
+    if (inside && own[i] != row[i]) return {};
   }
   place.period = std::max<int64_t>(row.Count(first, last), 1);
   place.repeated = std::max<int64_t>(row.Count(last, row.size()), 1);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "plugins/vulkan/program/program.h"
@@ -15,9 +16,9 @@ struct ParameterPlace {
   int64_t repeated = 1;
   int64_t period = 1;
 
-  // Parameters of those dimensions, which broadcast to a row of several dimensions. NOT_IMPLEMENTED is thrown for those
-  // that differ from row to row, and where several dimensions, with others between them, are repeated.
-  static ParameterPlace OfRow(const Dims& all, const Dims& row);
+  // Parameters of those dimensions, which broadcast to a row of several dimensions. None is returned for those that
+  // differ from row to row, and where several dimensions, with others between them, are repeated.
+  static std::optional<ParameterPlace> OfRow(const Dims& all, const Dims& row);
   bool operator==(const ParameterPlace&) const = default;
 };
 

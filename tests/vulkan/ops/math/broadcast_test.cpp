@@ -249,6 +249,12 @@ TEST_F(Broadcast, BoundsOfClipOnTheHostAndOnTheDevice) {
     for (const bool second : {false, true})
       EXPECT_THAT(run("float", x, first ? OnHost(low) : low, second ? OnHost(high) : high).As<float>(),
                   ElementsAre(-1, 0.5f, testing::IsNan(), 2));
+  const OpTensor nan = Of<float>({}, {kNaN});
+  for (const OpTensor& bound : {nan, OnHost(nan)}) {
+    EXPECT_THAT(run("float", x, bound, high).As<float>(), testing::Each(testing::IsNan()));
+    EXPECT_THAT(run("float", x, OnHost(low), bound).As<float>(), testing::Each(testing::IsNan()));
+    EXPECT_THAT(run("float", OnHost(x), OnHost(low), bound).As<float>(), testing::Each(testing::IsNan()));
+  }
   // If the bounds cross, the upper one wins.
   EXPECT_THAT(run("float", Of<float>({4}, {0, 1, 2, 3}), high, low).As<float>(), ElementsAre(-1, -1, -1, -1));
   const OpTensor longs = Of<int64_t>({4}, {-(1ll << 40), 5, 6, 1ll << 40});

@@ -71,7 +71,9 @@ namespace {
 bool RaiseMinimum(ir::Editor& editor, ir::Node& clip) {
   if (clip.since_version < 11) {
     if (clip.Float("max", 0.0f) < 0.0f) return false;
-    if (clip.Float("min", -1.0f) >= 0.0f) return true;
+    const float minimum = clip.Float("min", -1.0f);
+    if (std::isnan(minimum)) return false;
+    if (minimum >= 0.0f) return true;
     std::erase_if(clip.attributes, [](const ir::Attribute& attribute) { return attribute.name == "min"; });
     clip.attributes.push_back(ir::Attribute::Float("min", 0.0f));
     return true;
@@ -81,6 +83,7 @@ bool RaiseMinimum(ir::Editor& editor, ir::Node& clip) {
   // If max is below min, the result depends on the order of the bounds, so such a Clip stays.
   if (clip.HasInput(2) && (!editor.Scalar(clip.inputs[2], &maximum) || maximum < 0.0f)) return false;
   if (clip.HasInput(1) && !editor.Scalar(clip.inputs[1], &minimum)) return false;
+  if (std::isnan(minimum)) return false;
   if (minimum >= 0.0f) return true;
   constexpr float kZero = 0.0f;
   clip.inputs.resize(std::max<size_t>(clip.inputs.size(), 2), -1);

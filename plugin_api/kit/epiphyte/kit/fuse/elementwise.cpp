@@ -1,6 +1,7 @@
 #include "epiphyte/kit/fuse/elementwise.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <unordered_map>
 
@@ -55,6 +56,7 @@ std::optional<ElementwiseStep> ClipStep(const ir::Editor& editor, const ir::Node
   ElementwiseStep clip{ElementwiseOp::kClip, {node.inputs[0]}, node.Float("min", -kMost), node.Float("max", kMost)};
   if (node.HasInput(1) && !editor.Scalar(node.inputs[1], &clip.p0)) return {};
   if (node.HasInput(2) && !editor.Scalar(node.inputs[2], &clip.p1)) return {};
+  if (std::isnan(clip.p0) || std::isnan(clip.p1)) return {};
   return clip;
 }
 
