@@ -1,6 +1,7 @@
 // Softmax, normalisations and losses.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "host/conformance/operators/broadcast.h"
 #include "host/conformance/operators/operator_case.h"
@@ -96,8 +97,10 @@ struct Scaled {
   Number size;
 };
 Scaled Scale(Number x, const Moments& m, Number inverse, Number scale, Number bias) {
+  // The mean, and the product of inverse and scale, may be denormal floats: their steps don't shrink with them.
+  const Number least = std::ldexp(Number{1}, std::numeric_limits<float>::min_exponent);
   return {(x - m.mean) * inverse * scale + bias,
-          (std::fabs(x) + m.largest) * inverse * std::fabs(scale) + std::fabs(bias)};
+          (std::fabs(x) + m.largest + least) * (inverse * std::fabs(scale) + least) + std::fabs(bias)};
 }
 
 // 16-bit types: computed in floats, or rounded after each of the three steps, as the specification's function does it.
