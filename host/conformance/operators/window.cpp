@@ -130,7 +130,7 @@ void ConvTranspose(Random& random, Case& c) {
   y_dims.insert(y_dims.end(), out.begin(), out.end());
   const Array x = random.Values(type, x_dims, Draw::kPlain);
   Array w = random.Values(type, w_dims, Draw::kPlain);
-  MakeFinite(w);  // whoever computes a convolution over the spread image pads it, between its pixels and around them
+  MakeFinite(w);  // a provider may compute a convolution of the image with zeros between and around its pixels
   Array bias(type, {groups * out_each});
   c.Input(x);
   c.Input(w);
