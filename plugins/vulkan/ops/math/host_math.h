@@ -1,4 +1,5 @@
-// Element-wise operators on what the host knows, for Operator::on_host: chosen by the node's operator.
+// Element-wise operators on values that the host knows, for Operator::on_host. A function looks up the operation by the
+// node's op_type.
 //
 //     table.Add({.op_type = "Add", …, .on_host = BinaryOnHost});
 #pragma once
@@ -10,7 +11,8 @@
 
 namespace epiphyte::vulkan {
 
-// All functions return nothing for an operator or attributes that they don't know: the device then computes the node.
+// All functions return nothing for an operator or attributes that they don't know; the device then computes the node.
+
 // Unary operators with equal types: Abs, Neg, Sign, Floor, Ceil, Round, Sqrt, Reciprocal, Not, BitwiseNot, Relu.
 std::vector<HostTensor> UnaryOnHost(const ir::Node& node, HostInputs inputs);
 // Arithmetic, comparisons, logic and bits of two operands, with their legacy broadcasting.
