@@ -14,11 +14,11 @@ namespace {
 constexpr uint32_t kLeastSubgroup = 4;
 // Least length of rows that are shared. Shorter ones have too few elements for each invocation.
 constexpr int64_t kLeastLength = 32;
-// So many rows keep any device busy with one invocation a row. Several invocations share a row then only if it is long.
+// Number of rows that keeps any device busy with one invocation a row. Several invocations then share only long rows.
 constexpr int64_t kManyRows = int64_t{1} << 15;
-// So many invocations keep a device busy. A workgroup for each row would then only wait at its barriers.
+// Number of invocations that keeps a device busy. A workgroup for each row would then only wait at its barriers.
 constexpr int64_t kEnoughInvocations = int64_t{1} << 16;
-// Elements of an invocation that make up for the exchange of its result.
+// Least number of elements of an invocation that makes up for the exchange of its result.
 constexpr int64_t kWorthwhile = 4;
 
 // Why it doesn't pay that `together` invocations share a row, or "".

@@ -1,10 +1,10 @@
-// Activate applies a kit::fuse::ElementwiseOp of one operand, by its number (fuse/elementwise_program.hpp). Operators
-// use it that apply an activation to their result (fuse/activation.hpp). The number should be a specialization
+// Activate applies a kit::fuse::ElementwiseOp of one operand, by its number (fuse/elementwise_program.hpp). It serves
+// operators that apply an activation to their result (fuse/activation.hpp). The number should be a specialization
 // constant.
 //
 // Only variants with LONG_ACTIVATIONS have the code of long activations. Drivers read all code of a shader before they
-// drop the parts that a specialization constant rules out, and long activations took half of the time in which they
-// make a convolution's pipeline. Shaders that end with an activation have each variant twice; ops/activation_variant.h
+// drop the parts that a specialization constant rules out. Long activations took half of the time that a driver needs
+// for a convolution's pipeline. Shaders that end with an activation have each variant twice; ops/activation_variant.h
 // chooses.
 #ifndef ACTIVATION_GLSL
 #define ACTIVATION_GLSL

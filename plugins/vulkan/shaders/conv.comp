@@ -1,8 +1,8 @@
 //! variant conv.f32 T_F32
 //! variant conv.f16 T_F16
 //! each also _long LONG_ACTIVATIONS
-// Convolution without barriers. An invocation computes 8 filters at 8 positions. Weights have the layout [block of 8
-// filters][tap][channel][8], so that each element of x and each weight that is loaded serves 8 products.
+// Convolution without barriers. An invocation computes 8 filters at 8 positions, with weights in the layout
+// [block of 8 filters][tap][channel][8]. Each element of x and each weight that is loaded serves 8 products.
 #version 450
 #include "common.glsl"
 #include "conv.glsl"
@@ -81,7 +81,7 @@ void main() {
     }
   }
 #if defined(LONG_ACTIVATIONS)
-  // This loop has the activation once in the code, instead of at each sum.
+  // The activation is in the code once, in this loop, instead of at each sum.
   for (uint i = 0; i < filters * count; ++i) {
     const uint row = (image * GROUPS + group) * FILTERS + first_filter + i / count;
     const uint at = row * POSITIONS + first + i % count;

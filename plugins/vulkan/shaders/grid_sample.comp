@@ -1,8 +1,8 @@
 #version 450
 //! variant grid_sample.f32 T_F32
 //! variant grid_sample.f16 T_F16
-// y [N, C, points] reads x [N, C, d1..dk], k at most 3, at the positions that grid [N, points, k] gives, innermost axis
-// first, each from -1 to 1 over its axis.
+// Samples x [N, C, d1..dk], k at most 3, to y [N, C, points], at the positions that grid [N, points, k] gives. A
+// position has its innermost axis first, and goes from -1 to 1 over each axis.
 #include "common.glsl"
 
 layout(local_size_x = kLinearGroup) in;

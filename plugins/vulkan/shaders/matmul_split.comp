@@ -20,7 +20,7 @@
 // GEMM with few rows: long sums are divided among invocations (rows.glsl). The invocations that share a row there share
 // kAcross times four columns of MR rows here. Neighbours have neighbouring groups of four columns; after kAcross of
 // them comes the next step. If columns are contiguous (B_ROWS), kAcross fills a whole line of memory; if steps are, it
-// is 1. Operands lie as in matmul.comp.
+// is 1. Operands have the layouts of matmul.comp.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"

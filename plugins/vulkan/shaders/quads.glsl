@@ -6,8 +6,7 @@
 #define QUADS_GLSL
 
 #ifdef DOT_PRODUCT
-// OpSDotKHR of two packed vectors, from VK_KHR_shader_integer_dot_product. GLSL of this compiler has no function for
-// it.
+// OpSDotKHR of two packed vectors, from VK_KHR_shader_integer_dot_product. This compiler's GLSL has no function for it.
 #extension GL_EXT_spirv_intrinsics : require
 spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [6018, 6019], id = 4450)
 int SignedDot(int a, int b, spirv_literal int packed_vector_format);

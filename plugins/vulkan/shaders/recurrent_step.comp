@@ -23,13 +23,13 @@ layout(constant_id = 2) const uint kSecond = 0u;
 layout(constant_id = 3) const uint kThird = 0u;
 
 layout(std430, set = 0, binding = 1) readonly buffer Projected { T projected[]; };  // [rows, gates, hidden]
-layout(std430, set = 0, binding = 2) readonly buffer Weights { T r_data[]; };       // [directions, gates, hidden, hidden]
-layout(std430, set = 0, binding = 3) readonly buffer Before { T h_before[]; };      // [batch, hidden]
+layout(std430, set = 0, binding = 2) readonly buffer Weights { T r_data[]; };  // [directions, gates, hidden, hidden]
+layout(std430, set = 0, binding = 3) readonly buffer Before { T h_before[]; };  // [batch, hidden]
 layout(std430, set = 0, binding = 4) writeonly buffer After { T h_after[]; };
-layout(std430, set = 0, binding = 5) buffer Cell { T cell[]; };                     // LSTM cell, or GRU update gate
+layout(std430, set = 0, binding = 5) buffer Cell { T cell[]; };  // LSTM cell, or GRU update gate
 layout(std430, set = 0, binding = 6) readonly buffer Bias { T b_data[]; };
 layout(std430, set = 0, binding = 7) readonly buffer Lengths { int lengths[]; };
-layout(std430, set = 0, binding = 8) readonly buffer Extra { T extra[]; };          // peepholes, or the state after the reset
+layout(std430, set = 0, binding = 8) readonly buffer Extra { T extra[]; };  // peepholes, or the state after the reset
 layout(std430, set = 0, binding = 9) writeonly buffer Y { T y[]; };
 
 // The words of p[], each read once, before main, as in product.glsl.

@@ -95,7 +95,7 @@ void RecordPRelu(Recording& r) {
 
 constexpr kit::TypeSet kBases = kDeviceFloats | kit::Types(EP_TYPE_INT32, EP_TYPE_INT64);
 
-// The type that exponents are cast to for bases of a type.
+// The type to which exponents are cast for bases of type `base`.
 EpElementType ExponentType(EpElementType base, EpElementType exponent) {
   if (kit::Contains(kDeviceFloats, base)) return base;
   return kit::Contains(kDeviceFloats, exponent) ? EP_TYPE_FLOAT : base;

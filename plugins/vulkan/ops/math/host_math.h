@@ -17,7 +17,7 @@ namespace epiphyte::vulkan {
 std::vector<HostTensor> UnaryOnHost(const ir::Node& node, HostInputs inputs);
 // Arithmetic, comparisons, logic and bits of two operands, with their legacy broadcasting.
 std::vector<HostTensor> BinaryOnHost(const ir::Node& node, HostInputs inputs);
-// Max, Min, Sum and Mean of any number.
+// Max, Min, Sum and Mean of any number of operands.
 std::vector<HostTensor> VariadicOnHost(const ir::Node& node, HostInputs inputs);
 std::vector<HostTensor> ClipOnHost(const ir::Node& node, HostInputs inputs);
 std::vector<HostTensor> WhereOnHost(const ir::Node& node, HostInputs inputs);

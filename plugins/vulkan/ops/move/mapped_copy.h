@@ -1,5 +1,5 @@
-// Mapped copies: for each axis of the result, a table gives the source position of each position. Pad and Resize with
-// nearest neighbours are such copies.
+// Mapped copies: for each axis of the result, a table gives the position in the source of each position. Pad, and
+// Resize with nearest neighbours, are such copies.
 //
 //     std::vector<AxisMap> maps(x.dims.size());
 //     maps[2].positions = kit::PadMap(…);

@@ -34,7 +34,7 @@ bool AllEven(const StridedCopy& copy) {
   return even && copy.from[last] == 1 && copy.to[last] == 1;
 }
 
-// Makes it the same copy in units of two elements.
+// Changes the copy to the same one in units of two elements.
 void Halve(StridedCopy& copy) {
   const size_t last = copy.dims.size() - 1;
   copy.from_offset /= 2;

@@ -12,8 +12,7 @@
 
 namespace epiphyte::vulkan {
 
-// The element with index i in a block of shape `dims` is at from_offset + sum(i * from) and goes to to_offset + sum(i *
-// to). Offsets and strides are in elements.
+// The element with index i of `dims` goes from from_offset + sum(i * from) to to_offset + sum(i * to), all in elements.
 struct StridedCopy {
   Dims dims;
   Dims from;

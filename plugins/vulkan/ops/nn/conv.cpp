@@ -19,8 +19,8 @@
 namespace epiphyte::vulkan {
 namespace {
 
-// Whether the depthwise kernel computes it: filters have one channel, and a channel has fewer than 4 filters. With more
-// filters a channel, the general kernel reads each element less often.
+// Whether the depthwise kernel computes the convolution: filters have one channel, and a channel has fewer than 4
+// filters. With more filters a channel, the general kernel reads each element less often.
 bool IsDepthwise(const Dims& w, int64_t groups) { return w[1] == 1 && w[0] / groups < 4; }
 
 std::string CheckConv(const NodeCheck& check) { return CheckSpatial(check, 1); }

@@ -1,5 +1,5 @@
-// PackedFilters: the weights of a convolution in the order that its kernels read: [group][block of 8 filters][tap]
-// [channel][8]. Filters that the last block of a group lacks are zeros.
+// PackedFilters: weights of a convolution as its kernels read them: [group][block of 8 filters][tap][channel][8].
+// Filters that the last block of a group lacks are zeros.
 //
 //     PackedFilters::OfConv(w, group).Pack(packing, 1);                     // when a partition is compiled
 //     const int32_t weights = PackedFilters::OfConv(w, group).Tensor(r, 1);  // when a program is made

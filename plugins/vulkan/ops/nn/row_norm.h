@@ -19,7 +19,7 @@ struct RowNormTensors {
   int32_t bias = -1;
   int32_t y = -1;
   int32_t mean = -1, inverse = -1;  // float results, both or none: mean and inverse deviation of each row
-  int32_t skip = -1, sum = -1;      // x + skip is normalised, and written to `sum`
+  int32_t skip = -1, sum = -1;      // with `skip`, x + skip is normalised; `sum` gets it if it is there
 };
 
 void AddRowNorm(Recording& r, const RowNorm& norm, const RowNormTensors& tensors);

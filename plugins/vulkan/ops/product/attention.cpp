@@ -81,7 +81,7 @@ void RecordSoftmax(Recording& r, const Attention& attention, int32_t scores, int
   r.Add(std::move(dispatch));
 }
 
-// Product::offsets: those of each batch and each group of `heads_each` heads. `right_heads` is the number of heads of
+// Product::offsets for each batch and each group of `heads_each` heads. `right_heads` is the number of heads of
 // `right`.
 std::vector<uint32_t> Offsets(const Attention& attention, const View& left, const View& right, const View& result,
                               int64_t right_heads, int64_t heads_each) {

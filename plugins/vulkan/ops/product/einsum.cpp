@@ -1,5 +1,5 @@
-// Einsum: operands are contracted two at a time. A contraction arranges both operands for a batch of GEMMs, unless they
-// lie so already, and multiplies them.
+// Einsum: operands are contracted two at a time. A contraction arranges both operands for a batch of GEMMs, unless
+// their layout fits already, and multiplies them.
 #include <algorithm>
 #include <map>
 

@@ -17,12 +17,13 @@
 namespace epiphyte::vulkan {
 namespace {
 
-// Least number of blocks of 8 x 8. They take half of the loads, but a device needs enough invocations to be busy.
+// Least number of 8 x 8 blocks for which they are used. They take half of the loads, but a device needs enough
+// invocations to be busy.
 constexpr int64_t kLeastLargeBlocks = 256;
 // A product with at most this many rows divides long sums among invocations (shaders/matmul_split.comp).
 constexpr int64_t kMostSplitRows = 4;
 constexpr int64_t kLeastSplit = 64;
-// So many groups of four contiguous columns keep a device busy without dividing the sums.
+// Number of groups of four contiguous columns that keeps a device busy without dividing the sums.
 constexpr int64_t kManyFours = int64_t{1} << 15;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }

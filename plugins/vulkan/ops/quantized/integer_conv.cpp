@@ -43,7 +43,7 @@ Dispatch MakeConvolution(Recording& r, const kit::ConvolutionShape& shape, const
                          Word(shape.filters_per_group()),
                          Word(w_zero_stride),
                          0};
-  // A convolution of fewer than three dimensions has `absent` for those that are missing in front.
+  // If the convolution has fewer than three dimensions, the missing ones come first and have the value `absent`.
   const size_t missing = 3 - shape.spatial();
   const auto add = [&](int64_t absent, const auto& of) {
     for (size_t d = 0; d < 3; ++d) {

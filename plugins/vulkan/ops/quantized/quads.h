@@ -5,7 +5,7 @@
 //
 //     void PackQLinearConv(Packing& packing) { PackQuads(packing, kOperands, PackedFilters::OfConv(w->dims, groups)); }
 //     …
-//     if (HasQuads(r)) return RecordQuads(r, product);   // else by the kernels that take any parameters
+//     if (HasQuads(r)) return RecordQuads(r, product);   // else use the kernels that take any parameters
 //
 // The graph alone decides what a packed product contains, so the weights of a context suit every device.
 #pragma once

@@ -37,7 +37,7 @@ struct QuantizedEnds {
 
   QuantizedEnds(const ir::Node& node, EpElementType type);
 };
-// Why the attributes aren't those of so many operands and y, or "".
+// Why the attributes don't have a scale and a zero point for each of so many operands and for y, or "".
 std::string CheckQuantizedEnds(const ir::Node& node, size_t operands);
 
 // Why input i, if it is there, isn't of type `type`, or "". `name` is for the message.

@@ -1,4 +1,5 @@
-// RNN, GRU and LSTM. One GEMM multiplies the inputs of all steps by W. Then each step takes one dispatch, or two.
+// RNN, GRU and LSTM. In each direction, one GEMM multiplies the inputs of all steps by W. Then each step takes one
+// dispatch, or two.
 #include <algorithm>
 #include <array>
 #include <utility>
