@@ -1,5 +1,5 @@
-// The variant of a kernel that applies an activation to its results: shaders have the code of long ones only where it
-// is wanted (shaders/activation.glsl).
+// Chooses the variant of a kernel that applies an activation to its results. Only the variants "_long" contain the code
+// of long activations (shaders/activation.glsl).
 //
 //     dispatch.shader = Recording::ShaderFor("conv" + VariantFor(activation.op), type);  // conv.f32, conv_long.f32
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace epiphyte::vulkan {
 
-// "_long" for those that ActivateShort of shaders/activation.glsl doesn't know.
+// The suffix of the shader's name: "_long" for an activation that ActivateShort of shaders/activation.glsl lacks.
 inline std::string VariantFor(kit::fuse::ElementwiseOp activation) {
   using enum kit::fuse::ElementwiseOp;
   switch (activation) {

@@ -10,16 +10,18 @@ namespace {
 
 using shader::kCoopSubgroups;
 constexpr int64_t kSteps = shader::kCoopSteps;
-// Padding behind each row in workgroup memory: two fours of float16 in the shader.
+// Elements of padding behind each row in workgroup memory: two vectors of four float16 in the shader.
 constexpr int64_t kPadding = 8;
 
-// A large tile reads each operand less often, but a device wants enough workgroups to be busy. Of the largest side that
-// gives enough tiles; of small ones fewer are enough, as still smaller ones are less than half as fast.
+// Sides of tiles, and how many tiles of each keep a device busy: the largest side with enough tiles is used. A large
+// tile reads each operand less often, but gives fewer workgroups. Fewer tiles are enough for a smaller side, because
+// the next smaller side is less than half as fast.
 constexpr struct {
   int64_t side;
   int64_t enough_tiles;
 } kLargestFirst[] = {{128, 128}, {64, 64}, {32, 0}};
-// So that fours are shared out evenly among the invocations of a workgroup, whatever its tile.
+// Bounds of the subgroup size, within which the vectors of four elements of any tile divide evenly among the
+// invocations of a workgroup.
 constexpr uint32_t kLeastSubgroup = 128 / 4 / kCoopSubgroups;
 constexpr uint32_t kMostSubgroup = 32 * kSteps / 4 / kCoopSubgroups;
 
@@ -37,7 +39,7 @@ int64_t SharedBytes(const MatrixShape& matrix, int64_t side) {
 CoopTiles::CoopTiles(const Capabilities& capabilities, int64_t m, int64_t n, int64_t k, int64_t batches)
     : matrix_(capabilities.coop_matrix), invocations_(kCoopSubgroups * capabilities.subgroup_size) {
   for (const auto& [side, enough_tiles] : kLargestFirst) {
-    // Each of the two by two subgroups has a matrix at least.
+    // Each of the 2 x 2 subgroups computes at least one matrix.
     if (side_ != 0 && (side / 2 < matrix_.m || side / 2 < matrix_.n)) break;
     side_ = side;
     if (SharedBytes(matrix_, side) <= capabilities.max_shared_memory &&
@@ -47,7 +49,7 @@ CoopTiles::CoopTiles(const Capabilities& capabilities, int64_t m, int64_t n, int
   why_not_ = WhyNot(capabilities, std::min({m, n, k}));
   if (!why_not_.empty()) return;
   fetches_ = static_cast<uint32_t>(side_ * kSteps / 4 / invocations_);
-  // The loops that are no straight code: over steps, and over an invocation's part of the tile.
+  // The loops that are not straight code: over steps, and over an invocation's part of the tile.
   passes_ = static_cast<uint64_t>(CeilDiv(k, kSteps) * (1 + kSteps / matrix_.k) + side_ +
                                   CeilDiv(side_ * side_, invocations_));
   if (passes_ > capabilities.max_passes) why_not_ = "sums are too long for the device's loops";

@@ -1,5 +1,5 @@
-// CoopTiles: how a matrix of float16 that is a product is computed by cooperative matrices (shaders/coop.glsl): in
-// tiles of what size, or why not at all.
+// CoopTiles: how a float16 GEMM is computed by cooperative matrices (shaders/coop.glsl). It chooses the size of the
+// tiles, or gives the reason why cooperative matrices are not used.
 //
 //     const CoopTiles tiles(r.capabilities(), product.m, product.n, product.k, product.batches);
 //     if (!tiles.why_not().empty()) …
@@ -16,20 +16,21 @@
 
 namespace epiphyte::vulkan {
 
-// Minimum rows, columns and steps. With fewer, tiles would be mostly empty.
+// Least m, n and k of a GEMM that is computed in tiles. Tiles of a smaller one would be mostly empty.
 inline constexpr int64_t kLeastTiled = 32;
 
 class CoopTiles {
  public:
-  // Plans `batches` products, [m, k] by [k, n].
+  // Plans `batches` GEMMs of [m, k] by [k, n].
   CoopTiles(const Capabilities& capabilities, int64_t m, int64_t n, int64_t k, int64_t batches);
 
-  // "the device has no coopmat", …; "" when it can be done and, unless it is preferred, is worth it.
+  // Why cooperative matrices are not used: "the device has no coopmat", …; "" if they are. A GEMM that is too small for
+  // them still uses them if the option `prefer` names them.
   const std::string& why_not() const { return why_not_; }
   // "tiles of 64 by 64, matrices of 16x16x16"
   std::string Describe() const;
-  // Workgroups are tiles of columns, tiles of rows, and batches. Adds the constants of coop.glsl behind those that are
-  // there, and says what else the kernel needs.
+  // Sets the workgroups (tiles of columns, tiles of rows, batches), the loop passes and the need for full subgroups.
+  // Appends the specialization constants of coop.glsl to the shader's own.
   void Complete(Dispatch* dispatch) const;
 
  private:
@@ -37,8 +38,8 @@ class CoopTiles {
 
   MatrixShape matrix_;
   uint32_t invocations_;  // invocations of a workgroup
-  int64_t side_ = 0;      // rows, and columns, of a workgroup's tile
-  uint32_t fetches_ = 0;  // fours of each operand that an invocation reads at a time
+  int64_t side_ = 0;      // rows of a workgroup's tile, which has as many columns
+  uint32_t fetches_ = 0;  // vectors of four elements that an invocation loads of each operand for kCoopSteps steps
   std::array<uint32_t, 3> groups_ = {};
   uint64_t passes_ = 0;
   std::string why_not_;

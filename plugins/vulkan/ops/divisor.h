@@ -10,7 +10,7 @@
 
 namespace epiphyte::vulkan {
 
-// n / divisor is (high word of n * multiplier + n) >> shift, for n and the divisor below 2^31; the divisor is above 0.
+// n / divisor = (high word of n * multiplier, plus n) >> shift, for n below 2^31 and 0 < divisor < 2^31.
 struct Divisor {
   uint32_t multiplier;
   uint32_t shift;

@@ -10,13 +10,14 @@ namespace {
 
 std::string_view CanonicalDomain(std::string_view domain) { return domain == "ai.onnx" ? "" : domain; }
 
-// Bytes of one element in device memory; 0: what has no place there.
+// Bytes of one element in device memory; 0 for a type that device memory can't hold.
 uint64_t DeviceElementBytes(EpElementType type) { return kit::ElementBytes(type, 1); }
 
-// Whether an operator only moves elements: those of 64 bits are two words to it.
+// Whether an operator only moves elements, which its types tell: only such operators list uint64. They move a 64-bit
+// element as two words, without 64-bit arithmetic.
 bool OnlyMoves(const Operator& op) { return kit::Contains(op.types, EP_TYPE_UINT64); }
 
-// Judges one node.
+// Checks one node against its signature and against operators of the table.
 class Chooser {
  public:
   Chooser(const ir::Graph& graph, const ir::Node& node, const Capabilities& capabilities,
@@ -67,7 +68,8 @@ class Chooser {
     try {
       return op.check(check);
     } catch (const kit::Error& error) {
-      // The kit throws this for attributes that no provider could run. The reason names the node then.
+      // The kit throws INVALID_ARGUMENT for attributes that no provider could run. Its message is the reason for this
+      // node.
       if (error.code() == EP_STATUS_INVALID_ARGUMENT) return error.what();
       throw;
     }
@@ -76,7 +78,7 @@ class Chooser {
   static bool IsHostInput(const Operator& op, size_t i) { return i < 32 && (op.host_inputs >> i & 1) != 0; }
   bool OnHost(int32_t value) const { return value < 0 || on_host_[static_cast<size_t>(value)]; }
 
-  // Nothing of it reaches the device.
+  // Whether the host computes the node, so that nothing of it reaches the device.
   bool IsHostNode(const Operator& op) const {
     return std::all_of(node_.outputs.begin(), node_.outputs.end(), [&](int32_t value) { return OnHost(value); }) &&
            (op.of_shapes || op.on_host != nullptr);
@@ -108,7 +110,7 @@ class Chooser {
     if (element == 1 && !capabilities_.Has(Capability::kStorage8))
       return kit::TextOf(what, ' ', i, " is of ", kit::TypeName(info.type), ": ",
                          capabilities_.WhyNot(Capability::kStorage8));
-    // A constant that was packed has no bytes any more that would have to be there.
+    // The bytes of a packed constant were dropped, so they need not fit into a buffer.
     const ir::Constant* constant = graph_.FindConstant(value);
     if (constant != nullptr && constant->storage == ir::Constant::Storage::kDropped) return {};
     uint64_t count = 0;
@@ -117,7 +119,8 @@ class Chooser {
     if (bytes > capabilities_.max_buffer_range)
       return kit::TextOf(what, ' ', i, " takes ", bytes, " bytes, one buffer of the device holds ",
                          capabilities_.max_buffer_range);
-    if (count > INT32_MAX) return kit::TextOf(what, ' ', i, " has ", count, " elements, at most ", INT32_MAX, " can be counted");
+    if (count > INT32_MAX)
+      return kit::TextOf(what, ' ', i, " has ", count, " elements, at most ", INT32_MAX, " can be counted");
     return {};
   }
 

@@ -82,7 +82,8 @@ bool ProgramBuilder::RunOnHost(const ir::Node& node, const Operator& op) {
   std::vector<HostTensor> results = op.on_host(node, inputs);
   if (results.empty()) return false;
   if (results.size() < node.outputs.size())
-    kit::FailWith(EP_STATUS_FAIL, results.size(), " results were computed on the host, ", node.outputs.size(), " expected");
+    kit::FailWith(EP_STATUS_FAIL, results.size(), " results were computed on the host, ", node.outputs.size(),
+                  " expected");
   Recording recording(*this, graph_, static_cast<int32_t>(&node - graph_.nodes.data()));
   for (size_t i = 0; i < node.outputs.size(); ++i)
     if (node.HasOutput(i)) recording.OutputOnHost(i, std::move(results[i]));
@@ -132,9 +133,9 @@ int32_t ProgramBuilder::TensorOf(int32_t index) {
   } else if (const ir::Constant* constant = graph_.FindConstant(index)) {
     if (!ir::IsThere(*constant))
       kit::FailWith(EP_STATUS_INVALID_GRAPH, "the bytes of constant '", graph_.values[place].name, "' are gone");
-    if (known.host == nullptr) HostOf(index);  // kept: it is asked for later, too
-    known.tensor = AddTensor(known.type, known.dims, Place::kConstant,
-                             static_cast<uint64_t>(graph_.constant_of_value[place]));
+    if (known.host == nullptr) HostOf(index);  // read now: HostOf reads no constant that has a tensor
+    known.tensor =
+        AddTensor(known.type, known.dims, Place::kConstant, static_cast<uint64_t>(graph_.constant_of_value[place]));
   } else if (known.host != nullptr) {
     const std::vector<std::byte> bytes = BytesOf(*known.host);
     known.tensor = AddLiteral(known.type, known.dims, bytes.data());
@@ -174,7 +175,8 @@ int32_t ProgramBuilder::AddLiteral(EpElementType type, const Dims& dims, const v
   return added;
 }
 
-// Claims and checks of other nodes relied on the graph's declared type and shape of this value.
+// Throws if a value differs from the type or shape that the graph declares. Claims and checks of other nodes relied on
+// the declaration.
 void ProgramBuilder::CheckMade(int32_t index, EpElementType type, const Dims& dims) const {
   const ir::Value& declared = graph_.values[static_cast<size_t>(index)];
   if (declared.type != EP_TYPE_UNDEFINED && declared.type != type)

@@ -1,10 +1,10 @@
-// ProgramBuilder: from a compiled graph and inputs of known shapes to a program.
+// ProgramBuilder: makes a program from a compiled graph and inputs of known shapes.
 //
 //     ProgramBuilder builder(graph, operators, capabilities, packed, has_shader);
 //     const Program program = builder.Build(inputs);   // one for each input of the graph
 //
-// Each node is computed on the host if the host knows its inputs and the operator can do that, else recorded. The same
-// graph and inputs give the same program. Throws kit::Error with the node's name in front.
+// A node is computed on the host if the host knows its inputs and the operator has `on_host`; else it is recorded. The
+// same graph and inputs give the same program. Build throws kit::Error with the node's name in front of the message.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,8 @@ struct ProgramInput {
 
 class ProgramBuilder {
  public:
-  // All of them outlive the builder. `operators`: of the nodes, in order. `has_shader`: whether the kernel set has it.
+  // All arguments must outlive the builder. `operators` has the operator of each node, in order. `has_shader` says
+  // whether the kernel set has a shader of that name.
   ProgramBuilder(const ir::Graph& graph, std::span<const Operator* const> operators, const Capabilities& capabilities,
                  std::span<const kit::PackedData> packed, const std::function<bool(std::string_view)>& has_shader);
 
@@ -48,10 +49,10 @@ class ProgramBuilder {
   Program::Output MakeOutput(int32_t value);
 
   RecordedValue& value(int32_t value) { return values_[static_cast<size_t>(value)]; }
-  // A value that was made already.
+  // The value, which must have been made already; throws if not.
   RecordedValue& Made(int32_t value);
   const HostTensor* HostOf(int32_t value);
-  // On the device, put there if only the host has it.
+  // The device tensor of a value. A value that only the host has becomes a literal.
   int32_t TensorOf(int32_t value);
   int32_t AddTensor(EpElementType type, const Dims& dims, Place place, uint64_t index);
   int32_t AddLiteral(EpElementType type, const Dims& dims, const void* data);

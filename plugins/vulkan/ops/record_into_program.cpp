@@ -80,7 +80,7 @@ void Recording::OutputAs(size_t i, size_t j, const Dims& dims) {
   const int32_t output = node().outputs[i];
   builder_.CheckMade(output, type, dims);
   RecordedValue made = {-1, nullptr, type, dims};
-  // A value that the host knows is known under the new dimensions, too. Its device tensor is made on demand.
+  // If the host knows the input, it knows the output, too. The output's device tensor is then made on demand.
   if (const HostTensor* host = Host(j)) {
     HostTensor copy = *host;
     copy.dims = dims;

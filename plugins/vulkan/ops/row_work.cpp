@@ -8,20 +8,20 @@
 namespace epiphyte::vulkan {
 namespace {
 
-// None of the figures below was measured on a GPU yet. They are chosen so that no invocation stays without work.
+// None of the numbers below was measured on a GPU yet. They are chosen so that every invocation has work.
 
-// Smaller subgroups gain less than telling each other costs.
+// Least size of subgroups that share rows. In smaller ones, exchanging results costs more than sharing gains.
 constexpr uint32_t kLeastSubgroup = 4;
-// Shorter rows give too little to each.
+// Least length of rows that are shared. Shorter ones have too few elements for each invocation.
 constexpr int64_t kLeastLength = 32;
-// So many rows keep any device busy with an invocation each; then a row must be long to be worth more.
+// Number of rows that keeps any device busy with one invocation a row. Several invocations then share only long rows.
 constexpr int64_t kManyRows = int64_t{1} << 15;
-// So many invocations are enough, and a workgroup for each row would only wait at its barriers.
+// Number of invocations that keeps a device busy. A workgroup for each row would then only wait at its barriers.
 constexpr int64_t kEnoughInvocations = int64_t{1} << 16;
-// Elements for each invocation, so that what it finds is worth being told.
+// Least number of elements of an invocation that makes up for the exchange of its result.
 constexpr int64_t kWorthwhile = 4;
 
-// Why a row is not worth `together` invocations, or "".
+// Why it doesn't pay that `together` invocations share a row, or "".
 std::string WhyNotWorth(const Rows& rows, int64_t together) {
   if (!rows.needless.empty()) return rows.needless;
   if (rows.length < std::max(kLeastLength, together)) return kit::TextOf("a row has only ", rows.length, " steps");
@@ -55,7 +55,7 @@ std::string WhyNotShared(const Capabilities& capabilities, const Rows& rows) {
   return capabilities.IsPreferred(Capability::kSharedMemory) ? "" : WhyNotWorth(rows, kLeastLength);
 }
 
-// A power of two from `least` on, so that each invocation has a few elements.
+// Invocations of a workgroup that shares a row: `least` times a power of two, such that each has a few elements.
 uint32_t GroupFor(int64_t length, uint32_t least, const Capabilities& capabilities) {
   const uint32_t most = std::min(capabilities.max_workgroup_invocations, 256u);
   uint32_t group = least;

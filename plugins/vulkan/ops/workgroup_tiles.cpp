@@ -6,9 +6,9 @@
 namespace epiphyte::vulkan {
 namespace {
 
-// A large tile reads each operand less often, but a device wants enough workgroups to be busy. Measured on an H100:
-// with enough tiles, sides of 128, 64 and 32 reach 40, 32 and 27 TFLOP/s; with 24 of 64 that takes 2.5 times as long as
-// with 96 of 32.
+// Number of tiles that keep a device busy. A large tile reads each operand less often, but gives fewer workgroups.
+// Measured on an H100: with enough tiles, sides of 128, 64 and 32 reach 40, 32 and 27 TFLOP/s; a GEMM in 24 tiles of 64
+// takes 2.5 times as long as in 96 tiles of 32.
 constexpr int64_t kEnoughTiles = 128;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
@@ -48,7 +48,7 @@ WorkgroupTiles::WorkgroupTiles(const Capabilities& capabilities, int64_t m, int6
     if (groups[i] > capabilities.max_workgroup_count[i])
       why_not_ = "it would take more workgroups than the device allows";
   }
-  // The loops that are no straight code: over steps, over slices, and over what a long activation is applied to.
+  // The loops that are not unrolled: over steps, over slices, and over the elements that get a long activation.
   passes_ = static_cast<uint64_t>(CeilDiv(k, shape_.steps * shape_.slices()) + shape_.slices()) +
             uint64_t{16} * shape_.blocks * shape_.blocks + 4 * shape_.blocks;
   if (why_not_.empty() && passes_ > capabilities.max_passes) why_not_ = "sums are too long for the device's loops";

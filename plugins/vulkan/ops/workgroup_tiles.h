@@ -1,5 +1,5 @@
-// WorkgroupTiles: how a matrix that is a product is computed in tiles of workgroup memory (shaders/tiles.glsl): of what
-// size, or why not at all.
+// WorkgroupTiles: how a GEMM is computed in tiles in workgroup memory (shaders/tiles.glsl). It chooses the size of the
+// tiles, or gives the reason why tiles can't be used.
 //
 //     const WorkgroupTiles tiles(r.capabilities(), product.m, product.n, product.k, product.batches);
 //     if (!tiles.why_not().empty()) …
@@ -18,20 +18,20 @@ namespace epiphyte::vulkan {
 
 class WorkgroupTiles {
  public:
-  // Plans `batches` products, [m, k] by [k, n].
+  // Plans `batches` GEMMs of [m, k] by [k, n].
   WorkgroupTiles(const Capabilities& capabilities, int64_t m, int64_t n, int64_t k, int64_t batches);
 
-  // "the device has too little workgroup memory", …; "" when it can be done. Whether the device has workgroup memory that
-  // is worth it is the caller's question.
+  // Why tiles can't be used: "the device has too little workgroup memory", …; "" if they can. The caller decides
+  // whether the device's workgroup memory is fast enough.
   const std::string& why_not() const { return why_not_; }
   // "tiles of 64 by 64"
   std::string Describe() const;
-  // Workgroups are tiles of columns, tiles of rows, and batches. Adds the constants of tiles.glsl behind those that are
-  // there, and says what else the kernel needs.
+  // Sets the workgroups (tiles of columns, tiles of rows, batches) and the loop passes. Appends the specialization
+  // constants of tiles.glsl to the shader's own.
   void Complete(Dispatch* dispatch) const;
 
  private:
-  // The constants of the shader.
+  // The specialization constants of tiles.glsl: kBlocks, kSide, kSteps.
   struct Shape {
     uint32_t blocks = 1, side = 16, steps = 16;
 

@@ -1,9 +1,11 @@
-// Activate: kit::fuse::ElementwiseOp of one operand, by its number (fuse/elementwise_program.hpp), for operators that
-// apply one to their result (fuse/activation.hpp). The operation is best a specialization constant.
+// Activate applies a kit::fuse::ElementwiseOp of one operand, by its number (fuse/elementwise_program.hpp). It serves
+// operators that apply an activation to their result (fuse/activation.hpp). The number should be a specialization
+// constant.
 //
-// The long ones are there for LONG_ACTIVATIONS only: drivers read all the code of a shader before they drop what a
-// specialization constant rules out, and it took half of the time that a convolution's pipeline takes them. Shaders with
-// an activation behind their result have each variant twice, and ops/activation_variant.h chooses.
+// Only variants with LONG_ACTIVATIONS have the code of long activations. Drivers read all code of a shader before they
+// drop the parts that a specialization constant rules out. Long activations took half of the time that a driver needs
+// for a convolution's pipeline. Shaders that end with an activation have each variant twice; ops/activation_variant.h
+// chooses.
 #ifndef ACTIVATION_GLSL
 #define ACTIVATION_GLSL
 

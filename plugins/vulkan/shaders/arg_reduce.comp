@@ -19,14 +19,14 @@ layout(local_size_x = kLinearGroup) in;
 layout(std430, set = 0, binding = 1) readonly buffer X { T x[]; };
 layout(std430, set = 0, binding = 2) readonly buffer Places { uint places[]; };  // input of the second dispatch
 layout(std430, set = 0, binding = 3) writeonly buffer Y { uvec2 y[]; };           // int64, of which the upper word is 0
-layout(std430, set = 0, binding = 4) writeonly buffer Found { uint found[]; };    // in the first of two
+layout(std430, set = 0, binding = 4) writeonly buffer Found { uint found[]; };    // result of kPass 1
 
 layout(constant_id = 0) const uint kLargest = 1;
 layout(constant_id = 1) const uint kLast = 0;
 // 0: the only dispatch; 1: the first of two; 2: the second.
 layout(constant_id = 2) const uint kPass = 0;
 
-// Whether the element at place b takes the place of the one at a.
+// Whether the element at place at_b replaces the best one so far, at place at_a.
 bool Replaces(C a, uint at_a, C b, uint at_b) {
   const bool wins_ties = kLast != 0 ? at_b > at_a : at_b < at_a;
 #if defined(FLOATS)

@@ -1,7 +1,7 @@
 //! variant attention_append.b2 T_B2
 //! variant attention_append.b4 T_B4
-// Past keys or values [batch, heads, past, width], and behind them those of a view with any strides, of which a batch of 1
-// goes with all.
+// Concatenates past keys or values [batch, heads, past, width] and new ones, which are a view with any strides. A batch
+// stride of 0 broadcasts.
 #version 450
 #include "common.glsl"
 

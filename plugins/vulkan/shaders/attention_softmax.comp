@@ -38,7 +38,7 @@ uint P_MASK_LENGTH = p[9];
 uint P_BEFORE = p[10];
 float P_SOFTCAP = uintBitsToFloat(p[11]);
 
-// Keys that the row may see at all.
+// The number of keys that a query of an image may see.
 uint VisibleKeys(uint image, uint query) {
   int visible = int(P_TOTAL);
   int before = int(P_BEFORE);

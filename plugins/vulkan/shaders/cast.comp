@@ -1,4 +1,4 @@
-// Cast, which integers enter and leave by their low bits (integer_of_float.glsl for the rest).
+// Cast. A cast between integers keeps the low bits. integer_of_float.glsl has casts from float to integer.
 //! variant cast.f32.f16 T_F32 Y_F16 USES_16
 //! variant cast.f32.i32 T_F32 Y_I32
 //! variant cast.f32.u32 T_F32 Y_U32

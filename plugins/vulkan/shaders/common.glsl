@@ -3,10 +3,10 @@
 // A shader's first lines name its variants, which the build compiles:
 //     //! variant NAME.f32 T_F32
 //     //! variant NAME.f16 T_F16
-// Each word after the name becomes a macro, WORD or WORD=VALUE. An element type is one of the T_… words below; it
-// defines T, the type of elements in buffers, and C, the type that is computed in, with C(x[i]) and T(value) between them.
-// T_B1 to T_B16 are elements of so many bytes that are only moved: for them M, instead of C, is what they are outside of
-// buffers, where not every device has the small ones.
+// Each word after the name becomes a macro, WORD or WORD=VALUE. One of the T_… words below chooses the element type. It
+// defines T, the type of elements in buffers, and C, the type of arithmetic; C(x[i]) and T(value) convert between them.
+// T_B1 to T_B16 are for elements of 1 to 16 bytes that are only moved. They define M instead of C: the type of an
+// element outside of buffers, where not every device has types of 8 and 16 bits.
 #extension GL_GOOGLE_include_directive : enable
 
 #if defined(T_F16) || defined(U_F16)
@@ -62,10 +62,10 @@
 
 #include "numbers.glsl"
 
-// Words that the operator gives (Dispatch::parameters).
+// The words that the operator gives as Dispatch::parameters.
 layout(std430, set = 0, binding = 0) readonly buffer Parameters { uint p[]; };
 
-// Linear index of an invocation in a dispatch; local_size_x must be kLinearGroup. GroupsFor arranges groups in rows if one
-// dimension can't hold them. An invocation with an index beyond the count must return. (gl_WorkGroupSize is 1 before
-// the line that declares it.)
+// Linear index of an invocation in a dispatch; local_size_x must be kLinearGroup. Recording::GroupsFor arranges
+// workgroups in rows if one dimension can't hold them. An invocation with an index beyond the count must return.
+// (gl_WorkGroupSize can't replace kLinearGroup here: it is 1 before the line that declares it.)
 uint Index() { return gl_GlobalInvocationID.x + gl_GlobalInvocationID.y * (gl_NumWorkGroups.x * kLinearGroup); }

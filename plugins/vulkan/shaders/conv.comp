@@ -1,8 +1,8 @@
 //! variant conv.f32 T_F32
 //! variant conv.f16 T_F16
 //! each also _long LONG_ACTIVATIONS
-// Convolution, without barriers: an invocation computes 8 filters at 8 positions. Weights lie as [block of 8 filters]
-// [tap][channel][8], so that each element of x that is loaded serves 8 products, and each weight too.
+// Convolution without barriers. An invocation computes 8 filters at 8 positions, with weights in the layout
+// [block of 8 filters][tap][channel][8]. Each element of x and each weight that is loaded serves 8 products.
 #version 450
 #include "common.glsl"
 #include "conv.glsl"
@@ -25,7 +25,7 @@ void main() {
   if (image >= IMAGES) return;
   const uint group = block / FILTER_BLOCKS;
 
-  // Positions beyond the last are computed as the last, and not stored.
+  // Positions beyond the last one are computed as the last one, and not stored.
   uint start[kPositions];
   const uint base = image * IMAGE + group * CHANNELS * PLANE;
   Place place = PlaceOf(first);
@@ -81,7 +81,7 @@ void main() {
     }
   }
 #if defined(LONG_ACTIVATIONS)
-  // Once in the code, not for each sum.
+  // The activation is in the code once, in this loop, instead of at each sum.
   for (uint i = 0; i < filters * count; ++i) {
     const uint row = (image * GROUPS + group) * FILTERS + first_filter + i / count;
     const uint at = row * POSITIONS + first + i % count;

@@ -1,5 +1,5 @@
-// Code that all shaders of convolutions share: the geometry, which ops/nn/conv.cpp writes as words of p[], and the steps
-// between a sum and its stored result.
+// Code that all shaders of convolutions share: the geometry, which ops/nn/conv.cpp writes as words of p[], and the
+// conversion of a sum to its stored result.
 //
 // The input has its padding already (conv_border.comp), so that a tap of an output position is a fixed distance away:
 // x[first element that the position reads + distance of the tap].
@@ -36,14 +36,14 @@ float BETA = uintBitsToFloat(p[21]);
 #define T4 vec4
 #endif
 
-// A sum as it is stored; a long activation comes later, once in the code.
+// Converts a sum to its stored form. A long activation is applied later, where the code has it once.
 #if defined(LONG_ACTIVATIONS)
 #define STORED(sum) T(sum)
 #else
 #define STORED(sum) T(ActivateShort(kActivation, sum, ALPHA, BETA))
 #endif
 
-// First input position that an output position reads.
+// Coordinates of an output position.
 struct Place {
   uint z, y, x;
 };
@@ -51,6 +51,7 @@ Place PlaceOf(uint position) {
   const uint row = position / OUT_WIDTH;
   return Place(row / OUT_HEIGHT, row % OUT_HEIGHT, position % OUT_WIDTH);
 }
+// The first input element that an output position reads, counted from the beginning of the plane.
 uint Start(Place at) { return at.z * STEP(0) + at.y * STEP(1) + at.x * STEP(2); }
 Place Next(Place at) {
   if (++at.x == OUT_WIDTH) {

@@ -1,6 +1,7 @@
 //! variant conv_border.b4 T_B4
 //! variant conv_border.b2 T_B2
-// Planes with zeros around them, or without some of their edge: an invocation writes up to 16 elements of a row.
+// Copies planes with zeros around them, or without some elements at their edges. An invocation writes up to 16 elements
+// of a row.
 #version 450
 #include "common.glsl"
 layout(local_size_x = kLinearGroup) in;

@@ -58,7 +58,7 @@ void main() {
     y[row + j] = STORED(sum);
   }
 #if defined(LONG_ACTIVATIONS)
-  // Once in the code, not for each sum.
+  // The activation is in the code once, in this loop, instead of at each sum.
   for (uint j = 0; j < count; ++j) y[row + j] = T(Activate(kActivation, float(y[row + j]), ALPHA, BETA));
 #endif
 }

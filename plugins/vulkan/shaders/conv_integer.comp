@@ -1,7 +1,8 @@
 //! variant conv_integer.i32 USES_8
 //! variant conv_integer_requantized USES_8 REQUANTIZED
-// Convolutions of 8-bit tensors with zero points in up to three dimensions, as int32, which wraps, or quantised again. Each
-// invocation has one position of four filters of a group, so that what it reads of the input serves all of them.
+// Convolutions of 8-bit tensors with zero points in up to three dimensions. Results are int32 sums, which wrap, or are
+// quantised again. An invocation computes one position of four filters of a group, so that each element of the input
+// that it reads serves all of them.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
@@ -30,7 +31,7 @@ uint P_CHANNELS = p[1];  // channels of the input
 uint P_FILTERS = p[2];
 uint P_CHANNELS_PER_GROUP = p[3];
 uint P_FILTERS_PER_GROUP = p[4];
-uint P_W_ZERO_STRIDE = p[5];  // by filter: 0 or 1
+uint P_W_ZERO_STRIDE = p[5];  // from one filter to the next: 0 or 1
 uint P_W_SCALE_STRIDE = p[6];
 ivec3 P_IN = ivec3(p[7], p[8], p[9]);  // depth, height, width
 uvec3 P_OUT = uvec3(p[10], p[11], p[12]);

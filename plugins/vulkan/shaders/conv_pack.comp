@@ -1,8 +1,8 @@
 //! variant conv_pack.b4 T_B4
 //! variant conv_pack.b2 T_B2
-// Weights that are computed, in the order of conv.comp: [group][block of 8 filters][tap][channel][8], with zeros where a
-// group's last block has no filter. p: groups, filters and channels of a group, taps, and how far apart neighbouring
-// groups, filters and channels are in the model's tensor.
+// Brings weights that the device computed into the order of conv.comp: [group][block of 8 filters][tap][channel][8],
+// with zeros for filters that a group's last block lacks. p: groups, filters and channels of a group, taps, and the
+// strides of groups, filters and channels in the model's tensor.
 #version 450
 #include "common.glsl"
 layout(local_size_x = kLinearGroup) in;

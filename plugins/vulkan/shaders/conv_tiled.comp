@@ -1,9 +1,10 @@
 //! variant conv_tiled.f32 T_F32
 //! variant conv_tiled.f16 T_F16
 //! each also _long LONG_ACTIVATIONS
-// Convolutions for devices with fast workgroup memory: the filters of a group, as rows, by what the positions of an image
-// read, as columns, which is gathered on the way to workgroup memory. Weights lie as for conv.comp. Workgroups: tiles of
-// positions, tiles of filters, groups of images.
+// Convolutions as GEMMs, for devices with fast workgroup memory. The filters of a group are the rows of the left
+// matrix. The columns of the right matrix are the elements that each position of an image reads, which are gathered on
+// the way to workgroup memory. Weights have the layout of conv.comp. Workgroups are tiles of positions, tiles of
+// filters, and groups of images.
 #version 450
 #include "common.glsl"
 #include "conv.glsl"
@@ -30,7 +31,7 @@ S4 FetchLeft(uint i, uint k) {
 }
 uint LeftPlace(uint i) { return i / 2u % kSteps * kPitch + i / (2u * kSteps) * 2u + i % 2u; }
 
-// An invocation brings elements of the same four positions each time: those of a slice are a multiple of all fours.
+// An invocation loads elements of the same four positions each time: kInvocations is a multiple of kFours.
 uint StartOf(uint four) {
   const uint position = first_position + gl_LocalInvocationID.x % kFours * 4u + four;
   return image * IMAGE + group * CHANNELS * PLANE + Start(PlaceOf(min(position, POSITIONS - 1u)));

@@ -1,8 +1,8 @@
 //! variant conv_transpose.f32 T_F32
 //! variant conv_transpose.f16 T_F16
-// Transposed convolution, gathered: an invocation computes 8 filters at up to 4 positions of a row that are a stride
-// apart, which read the same taps. Weights lie as for conv.comp; the geometry is TransposeGeometry's in
-// ops/nn/conv_transpose.cpp.
+// Transposed convolution that gathers its input. An invocation computes 8 filters at up to 4 positions of a row. The
+// positions are a stride apart, so that they read the same taps. Weights have the layout of conv.comp;
+// RecordConvTranspose in ops/nn/conv_transpose.cpp writes the geometry.
 #version 450
 #include "common.glsl"
 layout(local_size_x = kLinearGroup) in;
@@ -24,7 +24,7 @@ uint GROUPS = p[1];
 uint FILTERS = p[2];
 uint CHANNELS = p[3];
 uint FILTER_BLOCKS = p[4];
-uint PIECES = p[5];  // parts of an output row: PHASES for each run of 4 * stride elements
+uint PIECES = p[5];  // parts of an output row: one for each position in a stride, in each run of 4 * stride elements
 ivec3 in_size = ivec3(p[6], p[7], p[8]);
 uvec3 out_size = uvec3(p[9], p[10], p[11]);
 ivec3 kernel = ivec3(p[12], p[13], p[14]);
@@ -65,12 +65,13 @@ void main() {
       const int from_y = at_y + before.y - ky * dilation.y;
       for (int kx = 0; kx < kernel.z; ++kx, ++tap) {
         const int from_x = first + before.z - kx * dilation.z;
-        // Exact division: where it leaves a rest, or is negative, the tap reaches none of these positions from this row.
+        // The division must be exact. If it leaves a rest, or is negative, the tap reaches none of these positions from
+        // this row.
         const int z = from_z / stride.x;
         const int y_row = from_y / stride.y;
         if (from_z < 0 || z * stride.x != from_z || z >= in_size.x) continue;
         if (from_y < 0 || y_row * stride.y != from_y || y_row >= in_size.y) continue;
-        // Positions j read element x_first + j, which may lie before the row for all of them but the last.
+        // Position j reads element x_first + j, which may lie outside of the row.
         const int shifted = from_x + step * int(kPositions);
         const int x_first = shifted / step - int(kPositions);
         if (shifted < 0 || shifted % step != 0 || x_first >= in_size.z) continue;

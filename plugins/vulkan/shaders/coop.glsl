@@ -3,13 +3,13 @@
 // subgroups computes a quarter of the tile: kDown by kAcross matrices.
 //
 //     #define COOP_CONSTANTS 2    // the number of the shader's own specialization constants
-//     #define RIGHT_BY_COLUMNS    // in workgroup memory; LEFT_BY_COLUMNS is the left one's
+//     #define RIGHT_BY_COLUMNS    // layout in workgroup memory; LEFT_BY_COLUMNS is for the left matrix
 //     #include "coop.glsl"
 //     uvec2 FetchLeft(uint i, uint k) { … }
 //     …
 //     void main() { MultiplyTile(); }
 //
-// CoopTiles in ops/coop_tiles.h chooses, and writes the constants.
+// CoopTiles in ops/coop_tiles.h chooses the tile, and writes the constants.
 #ifndef COOP_GLSL
 #define COOP_GLSL
 
@@ -19,17 +19,17 @@
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_shader_subgroup_basic : require
-#extension GL_NV_cooperative_matrix : require  // the build makes it KHR's (spirv/khr_matrices.h)
+#extension GL_NV_cooperative_matrix : require  // the build changes it to KHR's (spirv/khr_matrices.h)
 
 layout(local_size_x_id = COOP_CONSTANTS) in;  // four full subgroups
-// Matrices are of kM rows by kK, kK by kN, and kM by kN. Not the same constants, whatever their values: by them it is
-// known which is which.
+// Matrices are kM by kK, kK by kN, and kM by kN. Each size must have a constant of its own, even if the values are
+// equal: spirv/khr_matrices.h tells by the constants which matrix is a left operand, a right operand or a sum.
 layout(constant_id = COOP_CONSTANTS + 1) const uint kM = 16u;
 layout(constant_id = COOP_CONSTANTS + 2) const uint kN = 16u;
 layout(constant_id = COOP_CONSTANTS + 3) const uint kK = 16u;
 layout(constant_id = COOP_CONSTANTS + 4) const uint kDown = 2u;
 layout(constant_id = COOP_CONSTANTS + 5) const uint kAcross = 2u;
-layout(constant_id = COOP_CONSTANTS + 6) const uint kFetches = 4u;  // fours of each that an invocation reads at a time
+layout(constant_id = COOP_CONSTANTS + 6) const uint kFetches = 4u;  // loads of each operand by an invocation per kSteps
 #define LEFT_MATRIX fcoopmatNV<16, gl_ScopeSubgroup, kM, kK>
 #define RIGHT_MATRIX fcoopmatNV<16, gl_ScopeSubgroup, kK, kN>
 #define SUM_MATRIX fcoopmatNV<32, gl_ScopeSubgroup, kM, kN>
@@ -39,7 +39,7 @@ const uint kSubgroupRows = kDown * kM;
 const uint kSubgroupColumns = kAcross * kN;
 const uint kRows = 2u * kSubgroupRows;  // rows of the tile
 const uint kColumns = 2u * kSubgroupColumns;
-// In fours of float16. What lies by rows is apart from the banks of the row before.
+// Sizes in vectors of four float16. A pitch is two more, so that successive rows lie in different memory banks.
 const uint kStepFours = kSteps / 4u, kStepPitch = kStepFours + 2u;
 const uint kRowFours = kRows / 4u, kRowPitch = kRowFours + 2u;
 const uint kColumnFours = kColumns / 4u, kColumnPitch = kColumnFours + 2u;
@@ -53,14 +53,14 @@ shared uvec2 right_tile[kColumns * kStepPitch];
 #else
 shared uvec2 right_tile[kSteps * kColumnPitch];
 #endif
-// For each subgroup a row of its matrices, on their way to where each element is an invocation's.
+// One row of the matrices of each subgroup. They are stored here so that invocations can read single elements.
 const uint kStaged = kM * kSubgroupColumns;
 shared float staged[kCoopSubgroups * kStaged];
 
-// --- Of the shader
+// --- Functions that the including shader defines
 
-// Number i of the fours of each operand for the steps from k on, and its place in the tile. Beyond the last step it is 0,
-// beyond the last row or column anything.
+// Vector number i of an operand, of four float16, for the kSteps steps from k on, and its place in the tile. It is 0 if
+// it begins beyond the last step. Elements beyond the last row or column may be anything.
 uvec2 FetchLeft(uint i, uint k);
 uvec2 FetchRight(uint i, uint k);
 uint LeftPlace(uint i);
@@ -119,7 +119,8 @@ void MultiplyTile() {
     barrier();
   }
 
-  // Straight code: where sums were chosen by a loop's number, a driver would have them all in memory, and all the time.
+  // The loops over matrices are unrolled. If a loop variable chose among the sums, a driver would keep all of them in
+  // memory, all the time.
   const uint mine = gl_SubgroupID * kStaged;
   [[unroll]] for (uint i = 0u; i < kDown; ++i) {
     [[unroll]] for (uint j = 0u; j < kAcross; ++j)

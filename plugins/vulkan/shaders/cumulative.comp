@@ -3,7 +3,7 @@
 //! variant cumulative.i32 T_I32
 //! variant cumulative.i64 T_I64
 //! variant cumulative.u32 T_U32
-// Sums or products of all elements up to each one along an axis: an invocation walks one line.
+// Sums or products of all elements up to each one along an axis. An invocation walks one line.
 // p: lines before the axis, its size, elements behind it.
 #version 450
 #include "common.glsl"

@@ -4,7 +4,7 @@
 //! variant dequantize_linear_u8.f16 T_F16 USES_8 Q=uint8_t
 //! variant dequantize_linear_i8.f16 T_F16 USES_8 Q=int8_t
 //! variant dequantize_linear_i32.f16 T_F16 Q=int
-// y = (x - zero point) * scale, with parameters as ParameterIndex of scale_index.glsl has them.
+// y = (x - zero point) * scale. ParameterIndex of scale_index.glsl finds the zero point and the scale.
 #version 450
 #include "common.glsl"
 

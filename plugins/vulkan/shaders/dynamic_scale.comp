@@ -1,5 +1,5 @@
 //! variant dynamic_scale.f32 T_F32 USES_8
-// Scale and zero point of uint8 for numbers of a range, of which there are P_PARTS parts (value_range.comp).
+// Computes the scale and zero point of uint8 for a tensor from the ranges of its P_PARTS parts (value_range.comp).
 #version 450
 #include "common.glsl"
 #include "math.glsl"
@@ -18,7 +18,7 @@ void main() {
     low = Smaller(low, parts[i].x);
     high = Larger(high, parts[i].y);
   }
-  const float step = high == low ? 1.0 : Quotient(high - low, 255.0);  // all zeros: any scale will do, but not zero
+  const float step = high == low ? 1.0 : Quotient(high - low, 255.0);  // any scale but zero will do if all are zeros
   scale[0] = step;
   zero[0] = uint8_t(Saturate(Quotient(-low, step), 0.0, false));
 }

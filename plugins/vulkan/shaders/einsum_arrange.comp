@@ -1,8 +1,8 @@
 //! variant einsum_arrange.f32 T_F32
 //! variant einsum_arrange.f16 T_F16
-// Elements of a tensor in another order, each the sum over some of its axes: strides may be of a diagonal, or 0.
-// p[]: how many results there are, their rank, the rank of the sums and how many addends each has; then dimensions and
-// strides of the results' axes, and of the sums'.
+// Writes elements of a tensor in another order, each summed over some axes. Strides may be those of a diagonal, or 0.
+// p[]: number of results, their rank, rank of the sums, addends of each sum; then size and stride of each axis of the
+// results, and of each axis of the sums.
 #version 450
 #include "common.glsl"
 

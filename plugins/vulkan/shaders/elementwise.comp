@@ -1,6 +1,7 @@
-// Elementwise operations: a program of one step or several on one or several operands, all of one type. Code of a step:
-// operation (ops/math/map_op.h), register of operand a, of operand b, in 8, 8 and 16 bits. Registers: operands, the
-// results of steps, and last the step's first parameter. The last step makes the result.
+// Elementwise operations: a program of one step or several on one or several operands, all of one type. The code of a
+// step is the operation (ops/math/map_op.h) in 8 bits, the register of operand a in 8 bits and that of operand b in 16
+// bits. Registers are the operands, the results of steps, and last the step's first parameter. The last step computes
+// the result.
 //! variant elementwise1.f32 T_F32 INPUTS=1 STEPS=1
 //! variant elementwise2.f32 T_F32 INPUTS=2 STEPS=1
 //! variant elementwise1.f16 T_F16 INPUTS=1 STEPS=1
@@ -36,8 +37,8 @@
 #version 450
 #include "common.glsl"
 
-// Words: two parameters a step, two words each; of quantised numbers then scale and zero point of each operand and of
-// the result, as floats, and the least and the greatest number that it may be.
+// The shader's words of p[]: two parameters of each step, of two words each. QUANTIZED: then scale and zero point of
+// each operand and of the result, and the least and the greatest value of the result, all as floats.
 #ifdef QUANTIZED
 #define PARAMETERS (4u * STEPS + 2u * INPUTS + 4u)
 #define OPERAND_SCALE(k) uintBitsToFloat(p[2u + 4u * STEPS + 2u * (k)])
@@ -99,7 +100,7 @@ layout(constant_id = 20) const uint kCode15 = 0u;
 #define S T
 #define S4 T4
 #endif
-// Quantised numbers are computed with as floats.
+// Arithmetic on quantised numbers is in floats.
 #if defined(QUANTIZED)
 #ifdef T_U8
 #define HELD4 uvec4
@@ -158,7 +159,7 @@ R Compute(uint op, C a, C b, C p0, C p1) {
 }
 #elif defined(FLOATS)
 R Compute(uint op, C a, C b, C p0, C p1) {
-  // Exact, because a driver may make b of (a + b) - a, which is NaN where a is infinite.
+  // Exact, because a driver may simplify (a + b) - a to b, which must be NaN if a is infinite.
   precise C exact = C(0);
   switch (op) {
     case kMapAdd: exact = a + b; return exact;
@@ -204,7 +205,7 @@ R Compute(uint op, C a, C b, C p0, C p1) { return Apply(op, a, b, p0, p1); }
 
 #ifdef QUANTIZED
 #include "quantization.glsl"
-// Rounded before it is computed with, as DequantizeLinear's result is.
+// The dequantised number. It is rounded to float before anything is computed with it, as DequantizeLinear's result is.
 C Real(uint k, float stored) {
   precise const float real = (stored - OPERAND_ZERO(k)) * OPERAND_SCALE(k);
   return real;
@@ -215,12 +216,12 @@ float Stored(float real) {
 #endif
 
 #ifdef T_BOOL
-#define HELD(value) min(value, 1u)  // what a file brings may be neither 0 nor 1
+#define HELD(value) min(value, 1u)  // a bool in a file may be neither 0 nor 1
 #else
 #define HELD(value) (value)
 #endif
 
-// Operand k into register k.
+// Loads operand k into register k.
 #if defined(QUANTIZED)
 #define LOAD(k)                                                                          \
   if (kWidth == 4u && !IsSplat(k)) {                                                     \
@@ -271,8 +272,8 @@ void main() {
 #else
   const uint codes[16] = uint[](kCode0, kCode1, kCode2, kCode3, kCode4, kCode5, kCode6, kCode7, kCode8, kCode9, kCode10,
                                 kCode11, kCode12, kCode13, kCode14, kCode15);
-  // Drivers unroll the loop, because its length is a specialization constant. Each register of the program then is one
-  // of the device, and each step is the code of its operation alone.
+  // Drivers unroll the loop, because its length is a specialization constant. Each register of the program then is a
+  // register of the device, and each step has only the code of its operation.
   [[unroll]] for (uint s = 0u; s < kSteps; ++s) {
     const uint code = codes[s];
     const C p0 = Parameter(2u * s), p1 = Parameter(2u * s + 1u);

@@ -4,8 +4,9 @@
 //! variant gather.b4 T_B4
 //! variant gather.b8 T_B8
 //! variant gather.b16 T_B16
-// y [outer, tuples, run]: tuple t of indices names a part of x [outer, size, run]. Gather has tuples of one index,
-// GatherND of several; with `batched` the indices are [outer, tuples, depth], else all of outer share [tuples, depth].
+// Gathers y [outer, tuples, run] from x [outer, size, run]: a tuple of indices names a run of x. Gather has tuples of
+// one index, GatherND of several. With `batched` the indices are [outer, tuples, depth]; else they are [tuples, depth],
+// the same for each outer index.
 #include "common.glsl"
 
 layout(local_size_x = kLinearGroup) in;

@@ -3,7 +3,8 @@
 //! variant gather_elements.b2 T_B2
 //! variant gather_elements.b4 T_B4
 //! variant gather_elements.b8 T_B8
-// y[i] = x[i with indices[i] in place of the axis]; y and indices are row-major and have the same shape.
+// y[i] = x[j], where j is i with indices[i] as its position along the axis. y and indices are row-major and have the
+// same shape.
 #include "common.glsl"
 
 layout(local_size_x = kLinearGroup) in;

@@ -1,8 +1,8 @@
 #version 450
 //! variant grid_sample.f32 T_F32
 //! variant grid_sample.f16 T_F16
-// y [N, C, points] reads x [N, C, d1..dk], k at most 3, at the positions that grid [N, points, k] gives, innermost axis
-// first, each from -1 to 1 over its axis.
+// Samples x [N, C, d1..dk], k at most 3, to y [N, C, points], at the positions that grid [N, points, k] gives. A
+// position has its innermost axis first, and goes from -1 to 1 over each axis.
 #include "common.glsl"
 
 layout(local_size_x = kLinearGroup) in;
@@ -13,7 +13,7 @@ layout(std430, set = 0, binding = 1) readonly buffer X { T x[]; };
 layout(std430, set = 0, binding = 2) readonly buffer Grid { T grid[]; };
 layout(std430, set = 0, binding = 3) writeonly buffer Y { T y[]; };
 
-const float kFar = 1073741824.0;  // outside of everything
+const float kFar = 1073741824.0;  // outside of any image
 const uint kTaps = kMode == 0 ? 2 : kMode == 1 ? 1 : 4;
 
 // Folds a position into [low, high], as often as needed.
@@ -33,7 +33,7 @@ float Cubic(float d) {
   return d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1 : ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
 }
 
-// The element at a whole position, -1: outside, it counts as zero.
+// The index of the element at a whole position along an axis; -1: it is outside and counts as zero.
 int Place(float at, float size, float low, float high) {
   if (!(at >= 0 && at <= size - 1)) {
     if (kPadding == 0) return -1;
@@ -58,7 +58,7 @@ void main() {
     float at = kAlignCorners ? given / 2 * (size - 1) : (given * size - 1) / 2;
     if (!(abs(at) < kFar)) at = at > 0 ? kFar : -kFar;
     if (kMode == 1) at = roundEven(at);
-    // A cubic window reaches over the border, so there only its elements are moved inside.
+    // A cubic window reaches over the border, so that its elements are moved inside (Place), but not its position.
     if ((at < low || at > high) && kMode != 2) {
       if (kPadding == 1) at = clamp(at, 0.0, size - 1);
       if (kPadding == 2) at = Reflect(at, low, high);

@@ -3,7 +3,8 @@
 
 const uint kNowhere = 0xffffffffu;
 
-// Reads index i, of `words` words, for a dimension: a negative one counts from its end; kNowhere if it is outside.
+// Reads index i, which has `words` words, into a dimension of size `dim`. A negative index counts from the end. Returns
+// kNowhere if the index is out of range.
 uint ReadIndex(uint i, uint words, uint dim) {
   const uint low = ix[i * words];
   const uint high = words == 2 ? ix[i * words + 1] : uint(int(low) >> 31);

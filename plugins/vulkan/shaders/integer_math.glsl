@@ -1,5 +1,5 @@
-// Operations of integers of type T, computed in C, by the numbers of MapOp. They are defined for every
-// value: results wrap when they are stored, dividing by zero gives zero.
+// Operations on integers of type T, computed in C, by the numbers of MapOp. They are defined for every value: results
+// wrap when they are stored, and a division by zero gives zero.
 #include "map_op.glsl"
 
 const C kBits = C(
@@ -12,7 +12,7 @@ const C kBits = C(
 #endif
 );
 
-// Towards zero.
+// The quotient, rounded towards zero.
 C Divide(C a, C b) {
   if (b == C(0)) return C(0);
 #if defined(T_I32) || defined(T_I64) || defined(T_I8)
@@ -20,7 +20,7 @@ C Divide(C a, C b) {
 #endif
   return a / b;
 }
-// With the sign of the dividend.
+// The remainder with the sign of the dividend.
 C Remainder(C a, C b) { return b == C(0) ? C(0) : a - Divide(a, b) * b; }
 C FlooredRemainder(C a, C b) {
   const C rest = Remainder(a, b);

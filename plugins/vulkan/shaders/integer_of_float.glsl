@@ -1,4 +1,5 @@
-// Floats truncated to integers, as Cast does it: what no integer holds, NaN too, gives the one with the sign bit alone.
+// Truncates floats to integers, as Cast does. NaN and numbers out of range give the integer that has the sign bit
+// alone.
 #ifndef INTEGER_OF_FLOAT_GLSL
 #define INTEGER_OF_FLOAT_GLSL
 
@@ -6,7 +7,7 @@ int IntOfFloat(float x) {
   const bool fits = x < 2147483648.0 && x >= -2147483648.0;
   return fits ? int(fits ? x : 0.0) : int(0x80000000u);
 }
-// The lower half of the long.
+// The lower 32 bits of the float truncated to 64 bits.
 uint UintOfFloat(float x) {
   const float magnitude = abs(trunc(x));
   if (!(magnitude < 9223372036854775808.0)) return 0u;

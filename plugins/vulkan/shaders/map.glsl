@@ -3,10 +3,10 @@
 // that the operation itself takes, before including it.
 //
 //     p[0]                     invocations
-//     p[1]                     axes: 0 when the operands are walked as the result is (or, splat, not walked at all)
+//     p[1]                     axes; 0: each operand lies as the result does, or is one element (splat)
 //     p[2 … 2 + PARAMETERS)    the operation's own
-//     then for each axis, innermost first: its size in invocations, by which multiplier and shift divide (divide.glsl),
-//     and for each operand its stride: in units of kWidth elements, for splat ones in elements
+//     then for each axis, innermost first: its size in invocations, the multiplier and shift that divide by the size
+//     (divide.glsl), and the stride of each operand, in units of kWidth elements, or in elements if it is splat
 //
 // ops/math/map.h writes them.
 #extension GL_EXT_control_flow_attributes : enable
@@ -15,7 +15,7 @@
 layout(local_size_x = kLinearGroup) in;
 layout(constant_id = 0) const uint kWidth = 1u;  // 1 or 4
 layout(constant_id = 1) const bool kFlat = false;  // p[1] is 0
-layout(constant_id = 2) const uint kSplat = 0u;    // bit k: all of an invocation's elements meet one of operand k
+layout(constant_id = 2) const uint kSplat = 0u;    // bit k: all elements of an invocation use one element of operand k
 
 bool IsSplat(uint k) { return (kSplat >> k & 1u) != 0u; }
 
@@ -39,7 +39,7 @@ void Locate(uint i, out uint at[INPUTS]) {
   [[unroll]] for (uint k = 0u; k < INPUTS; ++k) at[k] += rest * p[row + 3u + k];
 }
 
-// Four elements: T4 in buffers and C4 computed in. Elements of 64 bits go one by one.
+// Vectors of four elements: T4 in buffers, C4 for arithmetic. Elements of 64 bits are computed one by one.
 #if defined(T_F32)
 #define T4 vec4
 #define C4 vec4

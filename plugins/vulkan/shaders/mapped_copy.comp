@@ -3,8 +3,8 @@
 //! variant mapped_copy.b2 T_B2
 //! variant mapped_copy.b4 T_B4
 //! variant mapped_copy.b8 T_B8
-// y, row-major, takes the elements of x that a table for each axis names, or the fill: ops/move/mapped_copy.h. As in
-// strided_copy.comp an invocation makes up to four elements of the last axis.
+// Copies to the row-major y the elements of x that a table for each axis names, or the fill value
+// (ops/move/mapped_copy.h). An invocation writes up to four elements of the last axis, as in strided_copy.comp.
 #include "common.glsl"
 
 layout(local_size_x = kLinearGroup) in;

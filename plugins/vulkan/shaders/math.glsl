@@ -1,15 +1,16 @@
-// Elementary functions of floats, written out: those of GLSL are allowed errors of hundreds of ulp, overflow early or
-// know no NaN on some drivers. Within a few ulp of the true value; infinities and NaN as in the C library.
+// Elementary functions of floats. GLSL's own may have errors of hundreds of ulp, and on some drivers they overflow
+// early or ignore NaN. These are within a few ulp of the true value, and treat infinities and NaN as the C library
+// does.
 //
 //     #include "math.glsl"
 //     y[i] = T(Sigmoid(C(x[i])));
 //
-// Coefficients: Chebyshev fits of our own, rounded to float. `precise` stands where a compiler that reorders sums would
-// undo what the order is for.
+// The coefficients are Chebyshev fits made for this file, rounded to float. `precise` stands where a compiler that
+// reorders sums would undo the purpose of their order.
 #ifndef MATH_GLSL
 #define MATH_GLSL
 
-// Not isnan and isinf: drivers may assume that there are none.
+// These replace isnan and isinf, because drivers may assume that there are no such numbers.
 bool IsNan(float x) { return (floatBitsToUint(x) & 0x7FFFFFFFu) > 0x7F800000u; }
 bool IsInf(float x) { return (floatBitsToUint(x) & 0x7FFFFFFFu) == 0x7F800000u; }
 float Infinity() { return uintBitsToFloat(0x7F800000u); }
@@ -24,13 +25,13 @@ float WithSignOf(float magnitude, float x) {
   return (floatBitsToUint(x) >> 31) != 0u ? -positive : positive;
 }
 
-// NaN on either side is the result.
+// The result is NaN if either operand is.
 float Larger(float a, float b) { return IsNan(a) ? a : (IsNan(b) ? b : (a >= b ? a : b)); }
 float Smaller(float a, float b) { return IsNan(a) ? a : (IsNan(b) ? b : (a <= b ? a : b)); }
-// NaN, of x or of a bound, is the result; where the bounds cross, the upper one wins.
+// x within bounds. The result is NaN if x or a bound is. The upper bound wins if the bounds cross.
 float Within(float x, float low, float high) { return Smaller(Larger(x, low), high); }
 
-// x * 2^n for n within -250 and 250: in two steps, since 2^n alone may be out of range where the result is not.
+// x * 2^n for n within -250 and 250. It takes two steps, because 2^n alone may be out of range where the result is not.
 float ScaleByPower(float x, int n) {
   const int part = n >> 1;
   precise const float first = x * uintBitsToFloat(uint(part + 127) << 23);
@@ -79,7 +80,7 @@ float Log(float x) {
   return IsNan(x) ? x : result;
 }
 
-// log(1 + x): what the sum loses of x, the quotient puts back.
+// log(1 + x). The quotient x / kept makes up for the bits of x that the sum 1 + x loses.
 float Log1p(float x) {
   precise const float u = 1.0 + x;
   precise const float kept = u - 1.0;
@@ -132,7 +133,7 @@ float Erf(float x) {
   return IsNan(x) ? x : WithSignOf(magnitude < 0.92 ? near : 1.0 - Exp(-q), x);
 }
 
-// Only numbers that aren't positive are exponentiated, so nothing overflows.
+// Sigmoid and Softplus call Exp only with numbers that aren't positive, so nothing overflows.
 float Sigmoid(float x) {
   const float e = Exp(-Magnitude(x));
   const float result = (x < 0.0 ? e : 1.0) / (1.0 + e);

@@ -21,11 +21,11 @@
 //! variant matmul_any_4.f16 T_F16 B_ANY MR=4 NV=1
 //! variant matmul_any_1.f16 T_F16 B_ANY MR=1 NV=1
 //! each also _long LONG_ACTIVATIONS
-// Matrix products without workgroup memory: each invocation has a block of MR rows and 4 * NV columns in registers.
+// GEMM without workgroup memory. An invocation computes a block of MR rows and 4 * NV columns in registers.
 //
-// B_ROWS: four columns of b lie side by side and aligned, B_COLUMNS: four rows do (the second operand is transposed),
-// B_PACKED: b is [n / 4, k, 4] (PackSecondOperand). In these three, a's rows are dense, aligned and filled up to a multiple
-// of 4; for B_COLUMNS, k is one. B_ANY: any strides.
+// B_ROWS: four columns of b are contiguous and aligned. B_COLUMNS: four rows of b are (the second operand is
+// transposed). B_PACKED: b is [n / 4, k, 4] (PackSecondOperand). In these three, a's rows are dense, aligned and padded
+// to a multiple of 4; for B_COLUMNS, k is a multiple of 4. B_ANY: any strides.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"

@@ -2,7 +2,7 @@
 //! variant matmul_coop_columns.f16 T_F16 B_COLUMNS COOPERATIVE_MATRICES
 //! variant matmul_coop_packed.f16 T_F16 B_PACKED COOPERATIVE_MATRICES
 //! each also _long LONG_ACTIVATIONS
-// Matrix products of float16 by cooperative matrices. Operands lie as in matmul.comp.
+// GEMM of float16 by cooperative matrices. Operands have the layouts of matmul.comp.
 #version 450
 #include "common.glsl"
 #include "product.glsl"
@@ -12,7 +12,7 @@
 #endif
 #include "coop.glsl"
 
-// Four float16 each, as they go to workgroup memory.
+// The operands, four float16 an element, as they go to workgroup memory.
 layout(std430, set = 0, binding = 1) readonly buffer Left { uvec2 a_data[]; };
 layout(std430, set = 0, binding = 2) readonly buffer Right { uvec2 b_data[]; };
 
@@ -28,7 +28,7 @@ uvec2 FetchLeft(uint i, uint k) {
 }
 uint LeftPlace(uint i) { return i / kStepFours * kStepPitch + i % kStepFours; }
 
-// Neighbours read what lies side by side.
+// Neighbouring invocations read what lies side by side.
 #if defined(B_COLUMNS)
 uvec2 FetchRight(uint i, uint k) {
   const uint column = min(first_column + i / kStepFours, P_N - 1u), step = k + i % kStepFours * 4u;

@@ -1,7 +1,7 @@
 //! variant matmul_integer.i32 USES_8
 //! variant matmul_integer_requantized USES_8 REQUANTIZED
-// Products of 8-bit matrices with zero points, as int32, which wraps, or quantised again. Each invocation has a block of
-// 4 x 4.
+// GEMM of 8-bit matrices with zero points. Results are int32 sums, which wrap, or are quantised again. An invocation
+// computes a block of 4 x 4.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
@@ -28,9 +28,9 @@ uint P_M = p[0];
 uint P_N = p[1];
 uint P_K = p[2];
 uint P_BATCHES = p[3];
-uint P_A_MATRIX = p[4];  // matrix of a batch: a stride, 0 or 1, or two words of the table for each batch
+uint P_A_MATRIX = p[4];  // matrices from one batch to the next, 0 or 1; kIntegerTable: two words of the table instead
 uint P_B_MATRIX = p[5];
-uint P_A_ZERO_MATRIX = p[6];  // strides of zero points, by matrix and by row or column
+uint P_A_ZERO_MATRIX = p[6];  // strides of zero points, from matrix to matrix and from row (or column) to row
 uint P_A_ZERO_ROW = p[7];
 uint P_B_ZERO_MATRIX = p[8];
 uint P_B_ZERO_COLUMN = p[9];

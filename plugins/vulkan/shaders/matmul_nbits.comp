@@ -6,9 +6,9 @@
 //! variant matmul_nbits_1_subgroup.f32 T_F32 USES_8 MR=1 SUBGROUP
 //! variant matmul_nbits_4_subgroup.f16 T_F16 USES_8 MR=4 SUBGROUP
 //! variant matmul_nbits_1_subgroup.f16 T_F16 USES_8 MR=1 SUBGROUP
-// Products with weights of 2, 4 or 8 bits, a column after the other, in blocks that have a scale and a zero point each.
-// An invocation has one column of MR rows. SUBGROUP: those who share a row (rows.glsl) have four columns of MR rows, and
-// neighbours have neighbouring words of the weights.
+// GEMM with weights of 2, 4 or 8 bits, which lie column by column in blocks that each have a scale and a zero point. An
+// invocation computes one column of MR rows. SUBGROUP: the invocations that share a row in the sense of rows.glsl
+// compute four columns of MR rows, and neighbours read neighbouring words of the weights.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
@@ -16,7 +16,7 @@
 #include "rows.glsl"
 
 layout(constant_id = 0) const uint kBits = 4u;
-layout(constant_id = 1) const uint kZeros = 0u;  // zero points: 0: the middle, 1: packed as the weights are, 2: numbers
+layout(constant_id = 1) const uint kZeros = 0u;  // zero points; 0: mid-range, 1: packed as weights are, 2: of type T
 layout(constant_id = 2) const uint kHasBias = 0u;
 layout(std430, set = 0, binding = 1) readonly buffer Left { T a[]; };
 layout(std430, set = 0, binding = 2) readonly buffer Weights { uint b[]; };

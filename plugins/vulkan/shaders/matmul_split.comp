@@ -20,7 +20,7 @@
 // GEMM with few rows: long sums are divided among invocations (rows.glsl). The invocations that share a row there share
 // kAcross times four columns of MR rows here. Neighbours have neighbouring groups of four columns; after kAcross of
 // them comes the next step. If columns are contiguous (B_ROWS), kAcross fills a whole line of memory; if steps are, it
-// is 1. Operands lie as in matmul.comp.
+// is 1. Operands have the layouts of matmul.comp.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
@@ -49,7 +49,7 @@ vec4 SumOfEach(vec4 mine, uint across) {
   if (across == 1u) return RowSumFour(mine);
 #ifdef SUBGROUP
   if (!kRowOfGroup) {
-    if (row_step == gl_SubgroupSize) {  // full: the number is gl_SubgroupInvocationID
+    if (row_step == gl_SubgroupSize) {  // a full subgroup: row_first is gl_SubgroupInvocationID
       for (uint reach = row_step / 2u; reach >= across; reach /= 2u) mine += subgroupShuffleXor(mine, reach);
       return mine;
     }
@@ -91,7 +91,7 @@ void Compute(uint index) {
   const uint steps = P_K;
 #endif
 
-  // Fewer invocations than fours of columns take them one after the other.
+  // If a row has fewer invocations than groups of four columns, they compute the groups one after the other.
   const uint across = min(kAcross, row_step);
   const uint parts = row_step / across;
   for (uint base = 0u; base < kAcross; base += across) {
@@ -135,7 +135,7 @@ void Compute(uint index) {
     }
     [[unroll]] for (uint i = 0u; i < MR; ++i) sums[i] = SumOfEach(sums[i], across);
 
-    // Each of those who have the sums stores some; the activation is in the code once.
+    // The invocations that have the sums divide the stores, so that the activation is in the code once.
     if (!has_part) continue;
     for (uint element = row_first / across; element < MR * 4u; element += parts) {
       const uint r = row + element / 4u, c = column + element % 4u;

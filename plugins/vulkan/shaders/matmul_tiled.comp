@@ -8,7 +8,7 @@
 //! variant matmul_tiled_columns_half.f16 T_F16 B_COLUMNS HALF
 //! variant matmul_tiled_packed_half.f16 T_F16 B_PACKED HALF
 //! each also _long LONG_ACTIVATIONS
-// Matrix products for devices with workgroup memory. Operands lie as in matmul.comp.
+// GEMM with tiles in workgroup memory. Operands have the layouts of matmul.comp.
 #version 450
 #include "common.glsl"
 #define RESULT_IS_READ
@@ -34,7 +34,7 @@ S4 FetchLeft(uint i, uint k) {
   return step < P_K ? S4(a_data[(offsets.a + row * P_A_ROW + step) / 4u]) : S4(0.0);
 }
 
-// Neighbours read what lies side by side.
+// Neighbouring invocations read what lies side by side.
 #if defined(B_COLUMNS)
 S4 FetchRight(uint i, uint k) {
   const uint column = min(first_column + LineOf(i), P_N - 1u), step = k + StepOf(i);

@@ -1,4 +1,4 @@
-// More functions of floats, as math.glsl has them: trigonometry, powers, remainders.
+// More functions of floats, in the manner of math.glsl: trigonometry, powers, remainders.
 #ifndef MORE_MATH_GLSL
 #define MORE_MATH_GLSL
 
@@ -15,13 +15,13 @@ uint HighWord(uint a, uint b) {
   return high;
 }
 
-// Reduces x = n pi/2 + r, |r| <= pi/4, for magnitudes so large that no float holds n pi/2: an integer product of the
-// significand and the relevant bits of 2/pi (M. Payne, R. Hanek, "Radian reduction for trigonometric functions", 1983).
-// The bits before them contribute multiples of 4 to n.
+// Reduces x = n pi/2 + r, |r| <= pi/4, for magnitudes so large that no float holds n pi/2. It multiplies the
+// significand by the relevant bits of 2/pi as integers (M. Payne, R. Hanek, "Radian reduction for trigonometric
+// functions", 1983). The bits in front of the relevant ones contribute multiples of 4 to n.
 float ReduceLarge(float magnitude, out int n) {
   const uint bits = floatBitsToUint(magnitude);
   const uint significand = (bits & 0x7FFFFFu) | 0x800000u;
-  // The window of 96 bits of 2/pi begins where the product's bits below 4 begin.
+  // The relevant bits are a window of 96 bits of 2/pi. It begins where the product's bits below 4 begin.
   const int start = int(bits >> 23) - 120;
   const int word = clamp(start >> 5, 0, 4);
   const uint shift = uint(start) & 31u;
@@ -37,7 +37,7 @@ float ReduceLarge(float magnitude, out int n) {
   n = int(high >> 30);
   const uint fraction = (high << 2) | (low >> 30);
   const uint rest = low << 2;
-  // Rounded to the nearest multiple: the fraction is in [-1/2, 1/2).
+  // n is rounded to the nearest integer, so that the fraction is in [-1/2, 1/2).
   const bool up = (fraction & 0x80000000u) != 0u;
   n += up ? 1 : 0;
   const uint a = up ? ~fraction : fraction;
@@ -46,7 +46,7 @@ float ReduceLarge(float magnitude, out int n) {
   return (up ? -value : value) * 1.57079637;
 }
 
-// x = n pi/2 + r.
+// Reduces x = n pi/2 + r, |r| <= pi/4, for any x.
 float ReduceAngle(float x, out int n) {
   const float magnitude = Magnitude(x);
   const float count = roundEven(min(magnitude, 16384.0) * 0.636619772);
@@ -139,7 +139,7 @@ float Atan(float x) {
   return IsNan(x) ? x : WithSignOf((far ? 1.57079633 : (middle ? 0.785398163 : 0.0)) + near, x);
 }
 
-// exp(x/2) twice: exp(x) overflows before the results do.
+// Sinh and Cosh multiply by exp(x/2) twice, because exp(x) overflows before their results do.
 float Sinh(float x) {
   const float magnitude = Magnitude(x);
   const float z = magnitude * magnitude;
@@ -174,7 +174,8 @@ float Atanh(float x) {
   return IsNan(x) || magnitude > 1.0 ? Nan() : WithSignOf(magnitude == 1.0 ? Infinity() : result, x);
 }
 
-// As pow of the C library. Squares, cubes and roots are what models use, and are exact products.
+// The power as pow of the C library has it. Squares, cubes and square roots, which models use, are computed without Exp
+// and Log.
 float Pow(float x, float y) {
   const float magnitude = Magnitude(x);
   const float power = Magnitude(y);
@@ -195,7 +196,7 @@ float TruncatedRemainder(float a, float b) {
   const float divisor = Magnitude(b);
   float rest = Magnitude(a);
   const bool none = IsNan(a) || IsNan(b) || IsInf(a) || b == 0.0;
-  // A subnormal divisor has its exponent once it is scaled by 2^24.
+  // A subnormal divisor is scaled by 2^24 to get its exponent.
   const int divisor_exponent = divisor < 1e-30 ? int(floatBitsToUint(divisor * 16777216.0) >> 23) - 24
                                                : int(floatBitsToUint(divisor) >> 23);
   for (int i = 0; i < 16; ++i) {
@@ -209,7 +210,7 @@ float TruncatedRemainder(float a, float b) {
   }
   return none ? Nan() : WithSignOf(rest, a);
 }
-// With the sign of the divisor.
+// The remainder with the sign of the divisor.
 float FlooredRemainder(float a, float b) {
   const float rest = TruncatedRemainder(a, b);
   return rest != 0.0 && (rest < 0.0) != (b < 0.0) ? rest + b : rest;

@@ -1,18 +1,18 @@
 // Shared by normalizations of rows: the words of p[], and the scale and bias that belong to an element of a row.
 // ops/nn/row_norm.cpp writes the words.
-layout(constant_id = 0) const uint kCentred = 1;  // 0: by the mean square alone
+layout(constant_id = 0) const uint kCentred = 1;  // 0: normalised by the mean square alone
 layout(constant_id = 1) const uint kHasBias = 1;
 
 #define ROWS p[0]
 #define ROW_SIZE p[1]
 #define EPSILON uintBitsToFloat(p[2])
-// Element i of row r has parameter (r % ROW_PERIOD) * ROW_PARAMETERS + i / REPEATED % PERIOD.
+// Element i of row r has the scale and bias with index (r % ROW_PERIOD) * ROW_PARAMETERS + i / REPEATED % PERIOD.
 #define ROW_PERIOD p[3]
 #define ROW_PARAMETERS p[4]
 #define REPEATED p[5]
 #define PERIOD p[6]
 
-// Goes along a row without dividing for each element.
+// The parameter of an element, for walking along a row without a division for each element.
 struct ParameterWalk {
   uint base;
   uint parameter;

@@ -1,8 +1,8 @@
 //! variant normalize.f32 T_F32
 //! variant normalize.f16 T_F16
-// Elements by statistics that were computed before, of groups of elements: an invocation computes up to 16 elements of a
-// run. Behind the words of normalization.glsl: the number of groups of dimensions, and for each, outermost first, its size
-// and how far apart in the statistics its elements are.
+// Normalises elements by statistics that earlier dispatches computed. An invocation computes up to 16 elements of a
+// run. The words of p[] behind those of normalization.glsl are the number of groups of dimensions, and for each group,
+// outermost first, its size and its stride in the statistics.
 #version 450
 #include "common.glsl"
 #include "normalization.glsl"

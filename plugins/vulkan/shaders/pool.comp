@@ -8,10 +8,10 @@
 //! variant pool_indices.f16 T_F16 INDICES
 //! variant pool_indices.i8 T_I8 INDICES
 //! variant pool_indices.u8 T_U8 INDICES
-// Pools: an invocation computes one element of the output. Words: planes; then three numbers each (depth, height, width) of
-// the input, the output, the kernel, strides, dilations, the padding before, and where the padding behind ends; then
-// the exponent p. QUANTIZED: an average of bytes that is quantised again; instead of p the scales of x and of y, their
-// zero points, and the least and the greatest number that y may be, as floats.
+// Pools: an invocation computes one element of the output. p[] has the planes; then three numbers each (depth, height,
+// width) of the input, the output, the kernel, strides, dilations, the padding before, and where the padding behind
+// ends; then the exponent of LpPool. QUANTIZED: an average of bytes that is quantised again. Instead of the exponent,
+// p[] then has the scales of x and y, their zero points, and the least and the greatest value of y, as floats.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
@@ -31,8 +31,8 @@ layout(std430, set = 0, binding = 3) writeonly buffer Indices { uvec2 indices[];
 #endif
 
 layout(constant_id = 0) const uint kPool = kPoolMaximum;
-layout(constant_id = 1) const uint kColumnMajor = 0;    // indices
-layout(constant_id = 2) const uint kPaddingCounts = 0;  // in averages
+layout(constant_id = 1) const uint kColumnMajor = 0;    // indices count column by column
+layout(constant_id = 2) const uint kPaddingCounts = 0;  // averages count the padding
 
 // The words of p[], each read once, before main, as in product.glsl.
 uint PLANES = p[0];
@@ -61,7 +61,7 @@ float HIGHEST = uintBitsToFloat(p[27]);
 float EXPONENT = uintBitsToFloat(p[22]);
 #endif
 
-// The taps of one dimension that lie inside the input: the first element, and how many.
+// The taps of one dimension that lie inside the input: the first element that they read, and their number.
 struct Taps {
   int first;
   int count;
@@ -104,9 +104,10 @@ void main() {
       const int at_y = taps_y.first + ky * DILATION(1);
       uint at = uint((at_z * IN(1) + at_y) * IN(2) + taps_x.first);
 #if defined(QUANTIZED)
-      int row = 0;  // exact, as the sum of rows is to 2^24
+      int row = 0;  // exact; so is the sum of rows, up to 2^24
       int kx = 0;
-      // By eights: Mesa's llvmpipe (22.3) leaves loops after 65,535 passes of one invocation, which whole planes reach.
+      // Eight at a time: Mesa's llvmpipe (22.3) leaves loops after 65,535 passes of one invocation, which whole planes
+      // reach.
       for (; kx + 8 <= taps_x.count; kx += 8) {
         [[unroll]] for (uint i = 0u; i < 8u; ++i) row += int(x[plane * plane_size + at + i * uint(DILATION(2))]);
         at += 8u * uint(DILATION(2));

@@ -1,4 +1,4 @@
-// Pow of integers to the power of floats.
+// Pow with integer bases and float exponents.
 //! variant power.i32 T_I32 INPUTS=2
 //! variant power.i64 T_I64 INPUTS=2
 #version 450
@@ -21,7 +21,7 @@ void main() {
   Locate(i, at);
   const C x = base[at[0]];
   const float by = exponent[at[1]];
-  // Whole ones give the exact result.
+  // A whole exponent gives the exact result.
   if (by == floor(by) && Magnitude(by) < 64.0) {
     y[i] = Power(x, C(int(by)));
   } else {

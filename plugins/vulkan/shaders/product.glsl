@@ -1,8 +1,9 @@
 // Shared by GEMM kernels: parameters, offsets of elements, and the operations on a sum.
 //
-// y = activation(alpha * sum + beta * c + residual) for `batches` products of [m, k] by [k, n]. An element of an operand
-// lies at the offset of its matrix plus index times stride; offsets are batch times a stride, or, with kProductTable, three
-// words of p[] a batch: of a, b and y. The residual lies as y does.
+// y = activation(alpha * sum + beta * c + residual) for `batches` products of [m, k] by [k, n]. An element of an
+// operand lies at the offset of its matrix plus index times stride. The offset is batch times a stride. With
+// kProductTable it is a word of p[] instead, where each batch has three: the offsets of a, b and y. The residual has
+// the layout of y.
 #include "activation.glsl"
 
 #if defined(T_F16)
@@ -14,8 +15,9 @@
 layout(constant_id = 0) const uint kFlags = 0u;
 layout(constant_id = 1) const uint kActivation = ACTIVATION_NONE;
 
-// The words of p[], each read once, before main: a load for each use costs much where each is checked, and unrolled code
-// uses them often. Not in an array: Mesa 22.3's llvmpipe then computes wrong sums of matmul_columns.
+// The words of p[], each read once, before main. Unrolled code uses them often, and a load for each use costs much
+// where each load is checked. They are not in an array, because Mesa 22.3's llvmpipe then computes wrong sums of
+// matmul_columns.
 uint P_M = p[0];
 uint P_N = p[1];
 uint P_K = p[2];

@@ -1,5 +1,5 @@
-// Included at the end of a GEMM kernel's main: stores sums[MR][NV]; their first element is at (row, column) of y. The
-// code has a long activation once, in a loop over the block, and a short one at each sum.
+// Included at the end of a GEMM kernel's main: stores sums[MR][NV], the first element at (row, column) of y. The code
+// has a long activation once, in a loop over the block, and a short one at each sum.
 #if defined(LONG_ACTIVATIONS)
   for (uint block = 0u; block < MR * NV; ++block) {
     const uint i = block / NV;

@@ -1,14 +1,14 @@
 //! variant quads_of_planes USES_8
-// A tensor of bytes [planes of channels] as quads: [image][group][quad of channels][position], with a border around
-// each plane that holds the zero point, or without some of its edge. An invocation makes up to 16 words of a row.
-// Channels that a group's last quad hasn't are 0 as the product reads bytes.
+// Converts a tensor of bytes, with a plane for each channel, to quads: [image][group][quad of channels][position].
+// Planes get a border that holds the zero point, or lose some elements at their edges. An invocation writes up to 16
+// words of a row. Channels that a group's last quad lacks are 0, as the product kernel reads bytes.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
 layout(local_size_x = kLinearGroup) in;
 
 layout(constant_id = 0) const uint kHasZero = 0u;
-layout(constant_id = 1) const uint kFlip = 0u;     // 0x80808080 or 0, of quads.glsl
+layout(constant_id = 1) const uint kFlip = 0u;     // XOR mask of words: 0x80808080 or 0 (quads.glsl)
 layout(constant_id = 2) const uint kHasRest = 0u;  // the input's last word is not whole
 layout(std430, set = 0, binding = 1) readonly buffer Words { uint x[]; };
 layout(std430, set = 0, binding = 1) readonly buffer Bytes { uint8_t x_bytes[]; };
@@ -83,7 +83,7 @@ void main() {
       last[c] = next;
       at[c] += 4;
     }
-    // Transposed.
+    // The 4 x 4 bytes are transposed.
     const uint even01 = (v[0] & 0x00ff00ffu) | ((v[1] & 0x00ff00ffu) << 8);
     const uint odd01 = ((v[0] >> 8) & 0x00ff00ffu) | (v[1] & 0xff00ff00u);
     const uint even23 = (v[2] & 0x00ff00ffu) | ((v[3] & 0x00ff00ffu) << 8);

@@ -6,10 +6,10 @@
 //! variant quads_product_dot_1.i32 USES_8 MR=1 DOT_PRODUCT
 //! variant quads_product_requantized_dot_8 USES_8 MR=8 REQUANTIZED DOT_PRODUCT
 //! variant quads_product_requantized_dot_1 USES_8 MR=1 REQUANTIZED DOT_PRODUCT
-// Convolutions and matrix products of bytes, four products a word (quads.glsl), without barriers: an invocation has MR
-// positions of 8 filters. Weights lie as [group][block of 8 filters][tap][quad of channels][8]; the input has its
-// border already, so that a tap of an output position is a fixed distance away. A matrix product is a convolution with
-// one tap; its rows are the positions.
+// Convolutions and GEMMs of bytes, four products a word (quads.glsl), without barriers. An invocation computes MR
+// positions of 8 filters. Weights have the layout [group][block of 8 filters][tap][quad of channels][8]. The input has
+// its border already, so that a tap of an output position is a fixed distance away. A GEMM is a convolution with one
+// tap; its rows are the positions.
 //
 // If there are enough positions, all invocations of a workgroup have the same block of filters, and its weights are
 // loaded once.
@@ -22,8 +22,8 @@ layout(local_size_x = kLinearGroup) in;
 layout(constant_id = 0) const uint kFlip = 0u;        // XOR mask of an input that is not in quads: 0x80808080 or 0
 layout(constant_id = 1) const uint kZeroFlip = 0u;    // XOR mask of the input's zero point: 0x80 or 0
 layout(constant_id = 2) const uint kHasZero = 0u;
-layout(constant_id = 3) const uint kHasWeightZero = 0u;  // some filter's is not 0
-layout(constant_id = 4) const uint kBlocksOfGroup = 1u;  // blocks of filters that a workgroup has: a divisor of 64
+layout(constant_id = 3) const uint kHasWeightZero = 0u;  // the zero point of some filter isn't 0
+layout(constant_id = 4) const uint kBlocksOfGroup = 1u;  // blocks of filters of a workgroup: a divisor of 64
 layout(constant_id = 5) const uint kStore = 0u;  // stores bytes singly (0), in words of positions (1) or of filters (2)
 layout(std430, set = 0, binding = 1) readonly buffer X { uint x[]; };
 layout(std430, set = 0, binding = 2) readonly buffer W { uvec4 w[]; };

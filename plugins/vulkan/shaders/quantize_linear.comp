@@ -1,6 +1,6 @@
 //! variant quantize_linear.f32 T_F32 USES_8
 //! variant quantize_linear.f16 T_F16 USES_8
-// y = saturate(round(x / scale) + zero point), with parameters as ParameterIndex of scale_index.glsl has them.
+// y = saturate(round(x / scale) + zero point). ParameterIndex of scale_index.glsl finds the zero point and the scale.
 #version 450
 #include "common.glsl"
 

@@ -1,10 +1,12 @@
-// Quotients of floats as IEEE rounds them. Drivers multiply by the reciprocal, and the last bit decides on which side of a
-// half a quotient lies that is rounded next, as quantisation does, written as one operator or as several.
+// Quotients of floats, rounded as IEEE 754 demands. Drivers multiply by the reciprocal, which can change the last bit.
+// That bit decides on which side of a half a quotient lies, which quantisation rounds next. Its result must be the same
+// whether a model writes it as one operator or as several.
 #ifndef QUOTIENT_GLSL
 #define QUOTIENT_GLSL
 
-// x - n * y where n and y are below 2^115, exact when the result is a float: the product as the sum of two floats, whether the device
-// fuses multiplications with additions or not (Dekker).
+// x - n * y for n and y below 2^115; exact if the result is a float. The product is computed as the sum of two floats,
+// and is right whether or not the device fuses multiplications with additions (T. Dekker, "A floating-point technique
+// for extending the available precision", 1971).
 float MinusProduct(float x, float n, float y) {
   precise const float n_split = n * 4097.0;
   precise const float n_high = n_split - (n_split - n);
@@ -25,7 +27,7 @@ float Quotient(float a, float b) {
   const float magnitude = abs(quotient);
   const float divisor = abs(b);
   const bool ordinary = magnitude > 1e-30 && magnitude < 1e30 && divisor > 1e-30 && divisor < 1e30;
-  return ordinary ? quotient : a / b;  // NaN and infinities as well
+  return ordinary ? quotient : a / b;  // a / b is right for NaN and infinities, too
 }
 
 #endif  // QUOTIENT_GLSL

@@ -1,7 +1,7 @@
 //! variant recurrent_state.f32 T_F32
 //! variant recurrent_state.f16 T_F16
-// The state of a recurrent network, [batch, hidden], from where it is given and to where it is asked for: other strides
-// of the sequences, zeros where nothing is given, and where a sequence had no steps.
+// Copies the state of a recurrent network, [batch, hidden], between tensors with different offsets and strides of the
+// sequences. The state is zeros if none is given (kStateGiven), and for a sequence that had no steps (kStateLengths).
 #version 450
 #include "common.glsl"
 

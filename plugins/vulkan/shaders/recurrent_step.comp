@@ -8,28 +8,28 @@
 //! variant recurrent_gru.f16 T_F16 GRU
 //! variant recurrent_gru_gates.f16 T_F16 GRU_GATES
 //! variant recurrent_gru_candidate.f16 T_F16 GRU_CANDIDATE
-// One step of a recurrent network in one direction. Each invocation has one hidden value of one sequence: it takes the
-// products with the inputs, which are there for all steps, adds those with the state of the step before, and computes the
-// cell. GRU in which the reset comes before the product takes two runs: GRU_GATES leaves the update gate and the state
-// that was reset, GRU_CANDIDATE does the rest.
+// One step of a recurrent network in one direction. An invocation computes one hidden value of one sequence. It takes
+// the products with the inputs, which one GEMM computed for all steps, adds the products with the state of the step
+// before, and computes the cell. A GRU that resets before the product takes two dispatches: GRU_GATES writes the update
+// gate and the state after the reset, GRU_CANDIDATE does the rest.
 #version 450
 #include "common.glsl"
 #include "math.glsl"
 
 layout(local_size_x = kLinearGroup) in;
 layout(constant_id = 0) const uint kFlags = 0u;
-layout(constant_id = 1) const uint kFirst = 0u;  // activations, numbered as by Squash
+layout(constant_id = 1) const uint kFirst = 0u;  // the node's activations, by the numbers of Function
 layout(constant_id = 2) const uint kSecond = 0u;
 layout(constant_id = 3) const uint kThird = 0u;
 
 layout(std430, set = 0, binding = 1) readonly buffer Projected { T projected[]; };  // [rows, gates, hidden]
-layout(std430, set = 0, binding = 2) readonly buffer Weights { T r_data[]; };       // [directions, gates, hidden, hidden]
-layout(std430, set = 0, binding = 3) readonly buffer Before { T h_before[]; };      // [batch, hidden]
+layout(std430, set = 0, binding = 2) readonly buffer Weights { T r_data[]; };  // [directions, gates, hidden, hidden]
+layout(std430, set = 0, binding = 3) readonly buffer Before { T h_before[]; };  // [batch, hidden]
 layout(std430, set = 0, binding = 4) writeonly buffer After { T h_after[]; };
-layout(std430, set = 0, binding = 5) buffer Cell { T cell[]; };                     // LSTM's, or GRU's update gate
+layout(std430, set = 0, binding = 5) buffer Cell { T cell[]; };  // LSTM cell, or GRU update gate
 layout(std430, set = 0, binding = 6) readonly buffer Bias { T b_data[]; };
 layout(std430, set = 0, binding = 7) readonly buffer Lengths { int lengths[]; };
-layout(std430, set = 0, binding = 8) readonly buffer Extra { T extra[]; };          // peepholes, or the state after the reset
+layout(std430, set = 0, binding = 8) readonly buffer Extra { T extra[]; };  // peepholes, or the state after the reset
 layout(std430, set = 0, binding = 9) writeonly buffer Y { T y[]; };
 
 // The words of p[], each read once, before main, as in product.glsl.
@@ -71,7 +71,7 @@ float Squash(uint kind, uint i, float x) {
   return Function(kind, x, P_ALPHA(i), P_BETA(i));
 }
 
-// Bias of a gate: that of the inputs, and that of the state.
+// The two biases of a gate: one is added to the products with the inputs, the other to those with the state.
 float InputBias(uint gate, uint unit) {
   if ((kFlags & kRecurrentBias) == 0u) return 0.0;
   return float(b_data[(P_DIRECTION * 2u * GATES + gate) * P_HIDDEN + unit]);

@@ -16,9 +16,10 @@
 //! variant reduce_subgroup.i8 T_I8 SUBGROUP
 //! variant reduce_subgroup.u8 T_U8 SUBGROUP
 //! variant reduce_subgroup.bool T_BOOL SUBGROUP
-// Reductions: an invocation reduces the elements s, s + PARTS, … of those that make one output. With several parts a second
-// dispatch reduces the parts. SUBGROUP: the invocations that share a row (rows.glsl) are the parts of one output. The words behind p[5]: (size, stride) of the groups of dimensions that stay, then of those
-// that are reduced, each outermost first. AddReduction in ops/reduce/reduction.cpp writes them.
+// Reductions. An invocation reduces the elements s, s + PARTS, … of those that make one output. With several parts, a
+// second dispatch reduces the parts. SUBGROUP: the invocations that share a row (rows.glsl) are the parts of one
+// output. The words behind p[5] are (size, stride) of the groups of dimensions that stay, then of those that are
+// reduced, each outermost first. AddReduction in ops/reduce/reduction.cpp writes them.
 #version 450
 #include "common.glsl"
 #if defined(T_F32) || defined(T_F16)

@@ -1,8 +1,8 @@
 #version 450
 //! variant roi_align.f32 T_F32
 //! variant roi_align.f16 T_F16
-// y [R, C, h, w]: the average, or the largest weighted element, of samples in each bin of the regions [R, 4] of images
-// x [N, C, H, W]. A region of an image that isn't there is 0.
+// Computes y [R, C, h, w] from regions [R, 4] of images x [N, C, H, W]: the average, or the largest weighted element,
+// of the samples in each bin. The result for a region of an image that doesn't exist is 0.
 #include "common.glsl"
 
 layout(local_size_x = kLinearGroup) in;

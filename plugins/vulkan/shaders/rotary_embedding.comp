@@ -1,7 +1,7 @@
 //! variant rotary_embedding.f32 T_F32
 //! variant rotary_embedding.f16 T_F16
-// Pairs of elements of each head's vector are turned by the angle of the token's position. Positions are
-// int64 indices into the caches: what one outside of them should have read is 0.
+// Rotates pairs of elements of each head's vector by the angle of the token's position. Positions are int64 indices
+// into the caches. For an index out of range, sine and cosine are 0.
 #version 450
 #include "common.glsl"
 

@@ -16,8 +16,8 @@
 //! variant row_norm_stats_subgroup.f16 T_F16 STATISTICS SUBGROUP
 //! variant row_norm_skip_subgroup.f32 T_F32 SKIP SUBGROUP
 //! variant row_norm_skip_subgroup.f16 T_F16 SKIP SUBGROUP
-// Rows, each normalised by its own mean and variance (or mean square). STATISTICS also writes mean and inverse deviation;
-// SKIP normalises x + skip, and writes that too.
+// Normalises each row by its own mean and variance, or by its mean square. STATISTICS also writes mean and inverse
+// deviation. SKIP normalises x + skip, and also writes this sum if kWritesSum is set.
 #version 450
 #include "common.glsl"
 #include "normalization.glsl"

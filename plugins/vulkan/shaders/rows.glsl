@@ -18,9 +18,10 @@
 //       FOR_ROWS(row, rows) Compute(row);
 //     }
 //
-// RowWork in ops/row_work.h chooses, and writes the constants and workgroups. Rows come around until all are done, so that
-// any number of workgroups is right, and so is any size of subgroups, also of ones that are not full or differ: who an
-// invocation is among its subgroup is counted, and no place in a workgroup is taken for a place in a subgroup.
+// RowWork in ops/row_work.h chooses the way, and writes the constants and workgroups. If invocations share rows,
+// FOR_ROWS loops until all rows are done, so any number of workgroups is right. Any size of subgroups is right, too,
+// even if some are not full or differ in size: the place of an invocation in its subgroup is counted, and never derived
+// from its place in the workgroup.
 #ifndef ROWS_GLSL
 #define ROWS_GLSL
 
@@ -39,7 +40,7 @@ layout(local_size_x = kLinearGroup) in;
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 layout(constant_id = ROW_CONSTANTS + 1) const bool kRowOfGroup = false;
-// Among those of the subgroup that there are.
+// The place of the invocation among the active ones of its subgroup, and their number.
 uint row_lane = subgroupExclusiveAdd(1u);
 uint row_lanes = subgroupAdd(1u);
 uint row_first = kRowOfGroup ? gl_LocalInvocationID.x : row_lane;
@@ -59,8 +60,9 @@ const uint row_step = 1u;
   if (row < (count))
 #endif
 
-// ROW_FUNCTION(RowSum, float, row_floats, subgroupAdd, Plus): what `Join` makes of the values of all invocations that
-// have the row, by `OfSubgroup` and by a ROW_MEMORY, which has an element for each invocation of a workgroup.
+// ROW_FUNCTION(RowSum, float, row_floats, subgroupAdd, Plus) defines RowSum, which combines the values of all
+// invocations that share the row, and returns the result to each. `Join` combines two values, `OfSubgroup` those of a
+// subgroup. `Memory` is a ROW_MEMORY, which has an element for each invocation of a workgroup.
 #if defined(SUBGROUP)
 #define ROW_FUNCTION(Name, Type, Memory, OfSubgroup, Join)                                   \
   Type Name(Type mine) {                                                                     \
@@ -102,8 +104,9 @@ const uint row_step = 1u;
 #endif
 
 #if defined(SUBGROUP)
-// As Larger and Smaller: what subgroupMax makes of NaN is the driver's choice. So it gets words that are in the order of
-// the numbers, with NaN above all.
+// The largest and the smallest value of a subgroup, or NaN if there is one, as with Larger and Smaller. The result of
+// subgroupMax for NaN is the driver's choice, so it gets words that are in the order of the numbers, with NaN above
+// all.
 float LargestOfSubgroup(float x) {
   const uint bits = floatBitsToUint(x);
   const uint ordered = IsNan(x) ? 0xFFFFFFFFu : ((bits & 0x80000000u) != 0u ? ~bits : bits | 0x80000000u);

@@ -1,6 +1,7 @@
-// How scales and zero points lie over a tensor (ops/quantized/quantization.h): p[] holds the number of elements, those of
-// one index of the axis, the axis' length, the indices that share a scale, and how many scales the axis has.
-layout(constant_id = 0) const uint kMode = 0u;  // 0: one for all, 1: one for each index of the axis, 2: blocks of it
+// How scales and zero points lie over a tensor (ops/quantized/quantization.h). p[] holds the number of elements, the
+// elements of one index of the axis, the length of the axis, the indices that share a scale, and the scales of the
+// axis.
+layout(constant_id = 0) const uint kMode = 0u;  // 0: one for all, 1: one for each index of an axis, 2: one for a block
 layout(constant_id = 1) const uint kHasZero = 0u;
 #define P_COUNT p[0]
 #define P_INNER p[1]

@@ -10,10 +10,10 @@
 //! variant scatter.i8 T_I8
 //! variant scatter.u8 T_U8
 //! variant scatter.u32 T_U32
-// Puts updates into y, or combines y with them, without atomics and in the order in which they stand: an invocation has
-// a line of elements of y, or a part of one, for its own, and walks over all updates for that line.
+// Writes updates to y, or combines y with them, in the order of the updates and without atomics. An invocation owns a
+// line of elements of y, or a part of one, and walks over all updates for that line.
 //
-// A tuple of `depth` indices names the place in a line of `places`. Bytes (b1 to b8) are replaced only.
+// A tuple of `depth` indices names a place in a line. The variants b1 to b8 only replace elements.
 #include "common.glsl"
 
 layout(local_size_x = kLinearGroup) in;

@@ -3,11 +3,11 @@
 # Compiles the variants of every *.comp in FOLDER to SPIR-V. Writes a source file that defines
 # `const KernelSet& epiphyte::vulkan::FUNCTION()`, and sets VARIABLE to its path. A shader's first lines list its variants:
 #     //! variant NAME [WORD | WORD=VALUE]...
-#     //! each also SUFFIX WORD...                 each of them with more words too: NAME.TYPE as NAMESUFFIX.TYPE
-# Modules are made smaller here: functions are inlined, and values that are only stored and loaded again are removed. That
-# is the larger part of a driver's work on a pipeline, with a pipeline cache or without: Mesa's software device takes 8 ms
-# instead of 26 for an element-wise operator. Other optimizations make no kernel faster, and the GPU-assisted validation of
-# Debian 12 instruments the loops of spirv-opt -O wrongly.
+#     //! each also SUFFIX WORD...                 adds NAMESUFFIX.TYPE with more words, for each variant NAME.TYPE
+# The build makes modules smaller: it inlines functions, and removes values that are only stored and loaded again. These
+# steps are the larger part of a driver's work on a pipeline, with a pipeline cache or without: Mesa's software device
+# takes 8 ms instead of 26 for an element-wise operator. Other optimizations make no kernel faster, and the GPU-assisted
+# validation of Debian 12 instruments the loops of spirv-opt -O wrongly.
 # A variant with the word COOPERATIVE_MATRICES is compiled with NVIDIA's extension, which compilers and optimizers of all
 # releases know, and is then changed to KHR's (spirv/khr_matrices.h).
 # A shader is compiled again when it or a file that it includes changes. Includes are looked for in FOLDER and here.
@@ -26,9 +26,9 @@ set(EPIPHYTE_SPIRV_PASSES
   --scalar-replacement=100 --convert-local-access-chains --eliminate-local-single-block --eliminate-local-single-store
   --ssa-rewrite --eliminate-dead-code-aggressive --strip-debug)
 
-# Numbers that shaders share with C++, each as a macro: "numbers.glsl" of numbers.inc, "map_op.glsl" of map_op.inc. Macros, so
-# that a shader is the same words as with the number in their place: contexts depend on the modules' digests.
-# A new number changes no module that doesn't use it.
+# Numbers that shaders share with C++ become macros: "numbers.glsl" is made from numbers.inc, "map_op.glsl" from
+# map_op.inc. With macros, a module has the same words as with the plain number: contexts depend on the modules'
+# digests. A new number changes no module that doesn't use it.
 set(EPIPHYTE_SHADER_NUMBERS ${PROJECT_BINARY_DIR}/shader_numbers CACHE INTERNAL "Folder of numbers.glsl and map_op.glsl")
 set(numbers_of_numbers "")
 set(numbers_of_map_op "")

@@ -27,7 +27,7 @@ void Compute(uint row) {
 
   float largest = -Infinity();
   for (uint i = row_first; i < n; i += row_step) largest = Larger(largest, C(x[begin + i * inner]));
-  largest = RowLargest(largest);  // NaN, when there is one
+  largest = RowLargest(largest);  // NaN, if the row has one
   if (kMode == 2u) {
     uint place = 0xFFFFFFFFu;
     for (uint i = row_first; i < n; i += row_step)

@@ -4,8 +4,9 @@
 //! variant strided_copy.b4 T_B4
 //! variant strided_copy.b8 T_B8
 //! variant strided_copy.b16 T_B16
-// y[sum(i * to)] = x[sum(i * from)] for all i of a block: ops/move/strided_copy.h. An invocation copies up to four
-// elements of the last axis, `columns` apart, so that neighbours are copied by neighbours.
+// y[sum(i * to)] = x[sum(i * from)] for all indices i of a block (ops/move/strided_copy.h). An invocation copies up to
+// four elements of the last axis. They are `columns` apart, so that neighbouring invocations copy neighbouring
+// elements.
 #include "common.glsl"
 #include "divide.glsl"
 

@@ -18,7 +18,7 @@ shared M tile[kTile][kTile + 1];
 
 void main() {
   const uint tiles = p[0], from_begin = p[1], to_begin = p[2];
-  // Neighbours along `near` are neighbours of x, those along `far` are neighbours of y.
+  // Elements along `near` are contiguous in x, those along `far` in y.
   const uint near_dim = p[3], far_dim = p[4], near_to = p[5], far_from = p[6];
   const uint near_tiles = p[7], far_tiles = p[8], outer_axes = p[9];
   uint rest = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;

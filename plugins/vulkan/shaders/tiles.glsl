@@ -1,18 +1,18 @@
 // Shared by the GEMM kernels with tiles in workgroup memory. A workgroup computes a tile of the product of a left and a
 // right matrix. It loads kSteps steps of both at a time into workgroup memory. Each invocation multiplies blocks of 4
 // by 4, kBlocks of them down and across. The blocks lie 4 * kSide elements apart, so that neighbours read side by side.
-// Small tiles are for matrices that have few of them: slices of the workgroup then divide the steps of a tile, and
-// their sums are added up in the end.
+// Small tiles are for matrices that would have few large ones. Slices of the workgroup then divide the steps of a tile,
+// and their sums are added up in the end.
 //
 //     #define TILE_CONSTANTS 2   // the number of the shader's own specialization constants
-//     #define LEFT_ALONG_STEPS   // its fours that are fetched are of four steps, instead of four rows; RIGHT_ALONG_STEPS …
+//     #define LEFT_ALONG_STEPS   // FetchLeft gives four steps of a row, not four rows of a step; RIGHT_ALONG_STEPS …
 //     #include "tiles.glsl"
 //     S4 FetchLeft(uint i, uint k) { … }
 //     …
 //     void main() { MultiplyTile(); }
 //
-// WorkgroupTiles in ops/workgroup_tiles.h chooses, and writes the constants. HALF: products are float16; those of kSteps
-// steps are added up as such, and these sums as float.
+// WorkgroupTiles in ops/workgroup_tiles.h chooses the tile, and writes the constants. HALF: products are float16. The
+// products of kSteps steps are added up in float16, and these sums in float.
 #ifndef TILES_GLSL
 #define TILES_GLSL
 
@@ -28,27 +28,27 @@
 
 layout(local_size_x = kTileInvocations) in;
 layout(constant_id = TILE_CONSTANTS) const uint kBlocks = 1u;
-layout(constant_id = TILE_CONSTANTS + 1) const uint kSide = 16u;  // invocations that share a row of the tile, and a column
+layout(constant_id = TILE_CONSTANTS + 1) const uint kSide = 16u;  // invocations along a row, or a column, of the tile
 layout(constant_id = TILE_CONSTANTS + 2) const uint kSteps = 16u;
-const uint kInvocations = kSide * kSide;  // invocations that load a slice
+const uint kInvocations = kSide * kSide;  // invocations of a slice
 const uint kSlices = kTileInvocations / kInvocations;
 const uint kFours = kBlocks * kSide;  // vec4s of a row and of a column of the tile
 const uint kTile = 4u * kFours;
-const uint kPitch = kFours + 1u;  // apart from the banks of the step before
-const uint kFetches = kBlocks * kSteps / kSide;  // loads of each operand by an invocation
+const uint kPitch = kFours + 1u;  // one more, so that successive steps lie in different memory banks
+const uint kFetches = kBlocks * kSteps / kSide;  // loads of each operand by an invocation, for kSteps steps
 shared S4 left_tile[kSlices * kSteps * kPitch];
 shared S4 right_tile[kSlices * kSteps * kPitch];
-// The sums of a slice on their way to another one; there are one or four slices.
+// The sums that a slice hands to slice 0. There are one or four slices.
 shared vec4 partial[kSlices / 4u * kBlocks * kBlocks * 4u * kInvocations + 1u];
 
-// --- Of the shader
+// --- Functions that the including shader defines
 
-// Number i of the fours of each operand for the steps from k on. Beyond the last step it is 0, beyond the last row or
-// column anything.
+// Vector number i of an operand, of four elements, for the kSteps steps from k on. It is 0 if it begins beyond the last
+// step. Elements beyond the last row or column may be anything.
 S4 FetchLeft(uint i, uint k);
 S4 FetchRight(uint i, uint k);
 #ifndef LEFT_ALONG_STEPS
-uint LeftPlace(uint i);  // in the tile: step * kPitch + four
+uint LeftPlace(uint i);  // place of vector i in the tile: step * kPitch + its number in the step
 #endif
 #ifndef RIGHT_ALONG_STEPS
 uint RightPlace(uint i);
@@ -57,13 +57,13 @@ uint Steps();
 // Stores a sum of the tile, unless it is beyond the last row or column.
 void Store(uint row, uint column, float sum);
 #if defined(LONG_ACTIVATIONS)
-// … which gets its activation here: this is in the code once.
+// Applies a long activation to a stored sum. This is in a loop, so that the activation is in the code once.
 void Finish(uint row, uint column);
 #endif
 
 // ---
 
-// The row, or column, and the first step of a four that lies along the steps.
+// The row (or column) and the first step of vector i of an operand that is fetched along the steps.
 uint LineOf(uint i) { return i / (kSteps / 4u); }
 uint StepOf(uint i) { return i % (kSteps / 4u) * 4u; }
 

@@ -5,7 +5,7 @@
 //! variant top_k_rank.i8 T_I8
 //! variant top_k_rank.u8 T_U8
 //! variant top_k_rank.u32 T_U32
-// TopK of short lines: an invocation counts the elements that come before one, which is its place in the result.
+// TopK of short lines. An invocation counts the elements that come before one; the count is its place in the result.
 // p: lines before the axis, its size, elements behind it, k.
 #version 450
 #include "common.glsl"

@@ -5,9 +5,9 @@
 //! variant top_k_sort.i8 T_I8
 //! variant top_k_sort.u8 T_U8
 //! variant top_k_sort.u32 T_U32
-// TopK of long lines: one step of a bitonic sort of each line's places, of which there are `width`, a power of two; places
-// beyond the line come last. Steps: 0 begins with all places in order and makes no comparison; then for each `block` of 2,
-// 4, … width the distances block / 2, …, 1; the last one writes the result.
+// TopK of long lines: one step of a bitonic sort of the places of each line. A line has `width` places, a power of two;
+// those beyond its elements come last. The first step writes all places in order, without a comparison. Then there is a
+// step for each `block` of 2, 4, … width and each distance block / 2, …, 1. The last step writes the result.
 // p: lines before the axis, its size, elements behind it, k, width, block, distance.
 #version 450
 #include "common.glsl"
@@ -22,7 +22,7 @@ layout(std430, set = 0, binding = 2) buffer Places { uint places[]; };  // [line
 layout(std430, set = 0, binding = 3) writeonly buffer Values { T values[]; };
 layout(std430, set = 0, binding = 4) writeonly buffer Indices { uvec2 indices[]; };  // int64
 
-// 0: begin; 1: compare and swap; 2: write.
+// Kind of the step. 0: begin; 1: compare and swap; 2: write.
 layout(constant_id = 1) const uint kStep = 0;
 
 // The words of p[], each read once, before main, as in product.glsl.

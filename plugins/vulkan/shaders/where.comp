@@ -1,4 +1,4 @@
-// Where: elements of 1, 2, 4 or 8 bytes of one tensor or the other.
+// Where: selects elements of 1, 2, 4 or 8 bytes from one tensor or the other.
 //! variant where.b1 T_B1 INPUTS=3
 //! variant where.b2 T_B2 INPUTS=3 USES_8
 //! variant where.b4 T_B4 INPUTS=3 USES_8

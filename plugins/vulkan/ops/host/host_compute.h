@@ -5,7 +5,7 @@
 //       return HostBinary(inputs[0]->type, *inputs[0], *inputs[1], [](auto a, auto b) { return a + b; });
 //     }
 //
-// A result of more than kMostHostElements isn't computed: on_host then returns nothing, and record does it on the
+// A result of more than kMostHostElements isn't computed: `on_host` returns nothing, and `record` computes it on the
 // device. All functions throw kit::Error(INVALID_ARGUMENT) for invalid arguments.
 #pragma once
 
@@ -23,11 +23,11 @@ namespace epiphyte::vulkan {
 
 using kit::Dims;
 
-// As on_host gets them: null is left out.
+// The inputs of a node, as `on_host` gets them; null: left out.
 using HostInputs = std::span<const HostTensor* const>;
 inline const HostTensor* HostInput(HostInputs inputs, size_t i) { return i < inputs.size() ? inputs[i] : nullptr; }
 
-// Few enough for the host.
+// Whether a tensor has few enough elements for the host.
 bool FitsHost(const Dims& dims);
 
 // The value that an element of the type stores: integers lose their upper bits, bool is 0 or 1, floats are rounded.
@@ -40,27 +40,29 @@ HostTensor HostVector(std::span<const int64_t> values);  // int64, of one dimens
 HostTensor HostScalar(EpElementType type, int64_t value);
 
 // --- Reading
-// A scalar or a vector of integers, as ONNX gives shapes, axes and pads.
+// The elements of a scalar or a vector of integers, as ONNX gives shapes, axes and pads.
 Dims HostDims(const HostTensor& tensor, std::string_view name);
-// The one element of a tensor, of integers.
+// The only element of a tensor of integers.
 int64_t HostInteger(const HostTensor& tensor, std::string_view name);
-// All elements as double, whatever they are.
+// All elements as double, integers as well as floats.
 std::vector<double> HostNumbers(const HostTensor& tensor);
 
 // --- Moving
-// For each element of `dims`, in order, sum(i * stride) + offset.
+// The position sum(i * stride) + offset of each index i of `dims`, in row-major order.
 std::vector<int64_t> StridedPositions(const Dims& dims, const Dims& strides, int64_t offset = 0);
-// For each element of `out`, in order, which of `shape` is broadcast to it.
+// For each element of a tensor of shape `out`, in row-major order, the position of the element in a tensor of shape
+// `shape` that is broadcast to it.
 std::vector<int64_t> BroadcastPositions(const Dims& shape, const Dims& out);
 // The elements of x at `positions`, one for each of `dims`; 0 where a position is negative.
 HostTensor HostTake(const HostTensor& x, const Dims& dims, std::span<const int64_t> positions);
-// The same elements with other dimensions, as many.
+// The same elements with other dimensions, which have as many elements.
 HostTensor HostReshape(const HostTensor& x, const Dims& dims);
 
-// --- Elementwise. `op` takes int64 or double, as the inputs hold, and its result is held as `type`.
+// --- Elementwise. `op` takes int64 or double, whichever the inputs hold. Its result is stored as `type`.
 template <typename Op>
 HostTensor HostUnary(EpElementType type, const HostTensor& x, const Op& op);
-// With broadcasting; the inputs hold the same, both integers or both floats. Nothing when the result is too large.
+// Broadcasts the inputs, which are both integers or both floats. Returns nothing if the result is too large for the
+// host.
 template <typename Op>
 std::vector<HostTensor> HostBinary(EpElementType type, const HostTensor& a, const HostTensor& b, const Op& op);
 

@@ -21,7 +21,7 @@ Reduction ReductionOf(std::string_view op_type) {
 }
 
 int64_t Combine(Reduction reduction, int64_t a, int64_t b) {
-  // Integers wrap around, which is defined for unsigned ones only.
+  // Integers wrap around, which C++ defines for unsigned ones only.
   const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
   switch (reduction) {
     case Reduction::kSum: return static_cast<int64_t>(x + y);
@@ -49,7 +49,7 @@ struct IntegerRange {
 IntegerRange RangeOf(EpElementType type) {
   const auto bits = static_cast<int>(8 * kit::ElementBytes(type, 1));
   if (type == EP_TYPE_BOOL) return {0, 1};
-  if (type == EP_TYPE_UINT64) return {0, -1};  // its bits
+  if (type == EP_TYPE_UINT64) return {0, -1};  // the bits of 0 and of 2^64 - 1
   if (kit::Contains(kit::kUnsigned, type)) return {0, (int64_t{1} << bits) - 1};
   return {INT64_MIN >> (64 - bits), INT64_MAX >> (64 - bits)};
 }
@@ -69,8 +69,8 @@ Value Neutral(Reduction reduction, EpElementType type) {
 }
 
 template <typename Value>
-void Reduce(Reduction reduction, EpElementType type, const std::vector<Value>& from,
-            const std::vector<int64_t>& places, std::vector<Value>& to) {
+void Reduce(Reduction reduction, EpElementType type, const std::vector<Value>& from, const std::vector<int64_t>& places,
+            std::vector<Value>& to) {
   std::fill(to.begin(), to.end(), Neutral<Value>(reduction, type));
   for (size_t i = 0; i < from.size(); ++i) {
     const auto at = static_cast<size_t>(places[i]);

@@ -1,4 +1,4 @@
-// Reductions of tensors that the host knows: an exporter's product of dimensions, say.
+// Reductions of tensors that the host knows, such as the product of dimensions that an exporter writes.
 //
 //     table.Add({.op_type = "ReduceProd", …, .on_host = ReduceOnHost});
 #pragma once

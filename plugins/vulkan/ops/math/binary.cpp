@@ -40,7 +40,7 @@ constexpr Row kRows[] = {
     {"BitwiseXor", MapOp::kBitwiseXor, kDeviceIntegers},
 };
 
-// Inputs 0 and 1 as they lie over each other, and the result's dimensions.
+// Inputs 0 and 1, aligned for broadcasting, and the result's dimensions.
 struct Operands {
   explicit Operands(Recording& r) {
     const Dims a = r.InputDims(0);
@@ -95,7 +95,7 @@ void RecordPRelu(Recording& r) {
 
 constexpr kit::TypeSet kBases = kDeviceFloats | kit::Types(EP_TYPE_INT32, EP_TYPE_INT64);
 
-// The type in which exponents are taken with bases of a type.
+// The type to which exponents are cast for bases of type `base`.
 EpElementType ExponentType(EpElementType base, EpElementType exponent) {
   if (kit::Contains(kDeviceFloats, base)) return base;
   return kit::Contains(kDeviceFloats, exponent) ? EP_TYPE_FLOAT : base;
@@ -107,7 +107,8 @@ std::string CheckPow(const NodeCheck& check) {
   return WhyNotCast(check.capabilities(), exponent, ExponentType(check.InputType(0), exponent));
 }
 
-// Squares, cubes and roots, which is what models use.
+// The operation for a constant exponent. Squares, cubes and square roots, which models use, have operations of their
+// own.
 MapOp PowerOf(double exponent) {
   if (exponent == 2) return MapOp::kSquare;
   if (exponent == 3) return MapOp::kCube;

@@ -1,4 +1,4 @@
-// Clip: bounds from attributes before opset 11, from optional inputs since, which may be on the device.
+// Clip. Its bounds are attributes before opset 11, and since then optional inputs, which may be on the device.
 #include <limits>
 
 #include "epiphyte/kit/abi/fail.hpp"
@@ -45,7 +45,7 @@ void RecordClip(Recording& r) {
   }
   MapOperand x = {r.InputTensor(0), dims};
   const int32_t y = r.Output(0, type, dims);
-  // Bounds on the device one after the other; the upper one wins where they cross, so it comes last.
+  // Bounds on the device are applied one after the other. The upper one comes last, because it wins where they cross.
   if (on_device[0] >= 0) {
     const MapOperand both[] = {x, {on_device[0], {}}};
     x.tensor = r.Scratch(type, dims);

@@ -1,11 +1,11 @@
-// Dropout where it drops nothing, as in inference: its input, and a mask of ones.
+// Dropout that drops nothing, as in inference: the result is the input, and the mask is all ones.
 #include "epiphyte/kit/graph/elements.hpp"
 #include "plugins/vulkan/ops/math/map.h"
 
 namespace epiphyte::vulkan {
 namespace {
 
-// A constant false: NumberAt knows no booleans.
+// Whether a constant is false. (ir::NumberAt doesn't read booleans.)
 bool IsFalse(const ir::Tensor* constant) {
   return constant != nullptr && constant->type == EP_TYPE_BOOL && constant->Count() == 1 &&
          *static_cast<const uint8_t*>(constant->data) == 0;

@@ -1,4 +1,4 @@
-// epiphyte.kit.Elementwise: trees of element-wise operators, each in one dispatch. Specialization constants hold its
+// epiphyte.kit.Elementwise: a tree of element-wise operators in one dispatch. Specialization constants hold the tree's
 // code, so intermediate results stay in registers.
 #include "epiphyte/kit/abi/error.hpp"
 #include "epiphyte/kit/fuse/operators.hpp"

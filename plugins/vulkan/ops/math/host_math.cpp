@@ -12,7 +12,7 @@
 namespace epiphyte::vulkan {
 namespace {
 
-// Integers wrap around, which is defined for unsigned ones only.
+// Arithmetic on integers wraps around, which C++ defines for unsigned ones only.
 uint64_t Bits(int64_t value) { return static_cast<uint64_t>(value); }
 int64_t Wrap(uint64_t value) { return static_cast<int64_t>(value); }
 
@@ -53,7 +53,7 @@ Value Smaller(Value a, Value b) {
   return a <= b || a != a ? a : b;
 }
 
-// Both overloads of an operation on int64 and double. Integers as if they were unsigned, where they may overflow.
+// A function of two int64 or two double. It computes with integers as unsigned ones, so that they wrap around.
 #define EPIPHYTE_HOST_ARITHMETIC(symbol)               \
   [](auto a, auto b) {                                 \
     if constexpr (std::is_same_v<decltype(a), double>) \
@@ -88,14 +88,14 @@ std::vector<HostTensor> Pow(const HostTensor& a, const HostTensor& b) {
   HostTensor base = a, exponent = b;
   if (!a.IsFloat()) base = {.type = EP_TYPE_DOUBLE, .dims = a.dims, .ints = {}, .floats = HostNumbers(a)};
   if (!b.IsFloat()) exponent = {.type = EP_TYPE_DOUBLE, .dims = b.dims, .ints = {}, .floats = HostNumbers(b)};
-  // Beyond what the integer holds: the device's business.
+  // A result that int64 may not hold is left to the device.
   for (double value : base.floats)
     for (double power : exponent.floats)
       if (!a.IsFloat() && !(std::fabs(std::pow(value, power)) < 0x1p62)) return {};
   return HostBinary(a.type, base, exponent, [](double x, double y) { return std::pow(x, y); });
 }
 
-// A float as an integer of a type: integer_of_float.glsl.
+// Truncates a float to an integer of a type, as shaders/integer_of_float.glsl does.
 int64_t Truncate(EpElementType type, double value) {
   const bool narrow = kit::ElementBytes(type, 1) < 4 || type == EP_TYPE_INT32;
   const double limit = narrow ? 0x1p31 : 0x1p63;
@@ -109,7 +109,7 @@ HostTensor CastTo(EpElementType type, const HostTensor& x) {
     const bool to_float = HostTensor{.type = type, .dims = {}, .ints = {}, .floats = {}}.IsFloat();
     if constexpr (std::is_same_v<Value, double>) {
       if (type == EP_TYPE_BOOL) return value != 0 ? 1.0 : 0.0;
-      // Every integer of at most 53 bits is a double; longer ones are as they were.
+      // The conversion back is exact: a truncated double is a double.
       return to_float ? value : static_cast<double>(Truncate(type, value));
     } else {
       return value;

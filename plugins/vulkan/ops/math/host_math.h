@@ -1,4 +1,5 @@
-// Element-wise operators on what the host knows, for Operator::on_host: chosen by the node's operator.
+// Element-wise operators on values that the host knows, for Operator::on_host. A function looks up the operation by the
+// node's op_type.
 //
 //     table.Add({.op_type = "Add", …, .on_host = BinaryOnHost});
 #pragma once
@@ -10,12 +11,13 @@
 
 namespace epiphyte::vulkan {
 
-// All functions return nothing for an operator or attributes that they don't know: the device then computes the node.
+// All functions return nothing for an operator or attributes that they don't know; the device then computes the node.
+
 // Unary operators with equal types: Abs, Neg, Sign, Floor, Ceil, Round, Sqrt, Reciprocal, Not, BitwiseNot, Relu.
 std::vector<HostTensor> UnaryOnHost(const ir::Node& node, HostInputs inputs);
 // Arithmetic, comparisons, logic and bits of two operands, with their legacy broadcasting.
 std::vector<HostTensor> BinaryOnHost(const ir::Node& node, HostInputs inputs);
-// Max, Min, Sum and Mean of any number.
+// Max, Min, Sum and Mean of any number of operands.
 std::vector<HostTensor> VariadicOnHost(const ir::Node& node, HostInputs inputs);
 std::vector<HostTensor> ClipOnHost(const ir::Node& node, HostInputs inputs);
 std::vector<HostTensor> WhereOnHost(const ir::Node& node, HostInputs inputs);

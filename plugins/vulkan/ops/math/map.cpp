@@ -20,7 +20,7 @@ void AppendDivision(std::vector<uint32_t>& rows, uint32_t size) {
   rows.insert(rows.end(), {size, by.multiplier, by.shift});
 }
 
-// Elements that map.glsl has vectors of four for.
+// Whether map.glsl has vectors of four for a type.
 bool HasFours(EpElementType type) { return kit::ElementBytes(type, 1) < 8; }
 
 uint32_t CodeOf(MapOp op, size_t a, size_t b) {
@@ -31,7 +31,7 @@ void AppendParameter(std::vector<uint32_t>& words, const MapParameter& parameter
   words.insert(words.end(), {parameter.low, parameter.high});
 }
 
-// The program with results in between that are tensors of their own.
+// Adds the program as one dispatch a step, with a tensor for each intermediate result.
 void AddStepByStep(Recording& r, EpElementType type, const ElementwiseProgram& program,
                    std::span<const MapOperand> operands, int32_t y, const Dims& out) {
   std::vector<MapOperand> results;
@@ -78,7 +78,8 @@ MapLayout LayOutMap(const Dims& out, std::span<const MapOperand> operands, size_
     AppendDivision(layout.rows, static_cast<uint32_t>(axis == 0 ? sizes[axis] / layout.width : sizes[axis]));
     for (size_t k = 0; k < slots; ++k) {
       const int64_t stride = loop.Stride(axis, k);
-      // Operands that are read by fours have multiples of four for their outer strides: they end in the inner axis.
+      // An operand that is read in vectors of four spans the innermost axis, so its outer strides are multiples of
+      // four.
       const bool by_fours = layout.width > 1 && (layout.splat >> k & 1) == 0;
       layout.rows.push_back(Word(by_fours && axis > 0 ? stride / layout.width : stride));
     }
@@ -98,7 +99,7 @@ void AddMap(Recording& r, MapShader shader, std::span<const MapOperand> operands
   dispatch.parameters = {layout.invocations, static_cast<uint32_t>(axes)};
   dispatch.parameters.insert(dispatch.parameters.end(), shader.parameters.begin(), shader.parameters.end());
   dispatch.parameters.insert(dispatch.parameters.end(), layout.rows.begin(), layout.rows.end());
-  // Slots that no operand takes aren't read, but something has to be bound to them.
+  // A slot without an operand is not read, but its binding must be valid.
   for (size_t k = 0; k < shader.slots; ++k)
     dispatch.bindings.push_back(Recording::ReadTensor(operands[std::min(k, operands.size() - 1)].tensor));
   dispatch.bindings.push_back(Recording::Write(y));

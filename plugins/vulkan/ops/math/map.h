@@ -1,5 +1,5 @@
-// Map: dispatches that compute each element of a result of one element of each operand, with broadcasting. Neighbouring
-// dimensions are joined, and where the innermost one allows it an invocation computes four elements.
+// Map: dispatches that compute each element of a result from one element of each operand, with broadcasting.
+// Neighbouring dimensions are joined. An invocation computes four elements if the innermost dimension allows it.
 //
 //     const Dims out = kit::BroadcastShape(a, b);
 //     const int32_t y = r.Output(0, type, out);
@@ -21,21 +21,23 @@ struct MapOperand {
   Dims dims;  // dimensions that broadcast to the result's; they may differ from the tensor's but have as many elements
 };
 
-// Operands of a shader that includes map.glsl, at most.
+// Largest number of operands of a shader that includes map.glsl.
 inline constexpr size_t kMostMapOperands = 8;
 
-// How operands are walked: what map.glsl takes. `slots`: its INPUTS; those that no operand takes are left unread.
+// How map.glsl walks the operands: its constants and words of p[].
 struct MapLayout {
   uint32_t invocations = 0;
-  uint32_t width = 1;  // elements of an invocation
-  uint32_t splat = 0;  // bit k: an invocation reads one element of operand k
-  bool flat = true;
-  std::vector<uint32_t> rows;
+  uint32_t width = 1;          // elements of an invocation
+  uint32_t splat = 0;          // bit k: an invocation reads one element of operand k
+  bool flat = true;            // a single axis is left
+  std::vector<uint32_t> rows;  // words of each axis, innermost first; none if flat
 };
+// `slots` is INPUTS of map.glsl; slots without an operand are not read. `fours`: an invocation may compute four
+// elements.
 MapLayout LayOutMap(const Dims& out, std::span<const MapOperand> operands, size_t slots, bool fours);
 
-// A dispatch of a shader that includes map.glsl: operands, then y, are its buffers 1, 2, …; `parameters` are its own
-// words, `specialization` its constants from 3 on. `fours`: it can compute four elements an invocation.
+// A shader that includes map.glsl. Its buffers 1, 2, … are the operands and then y. `parameters` are its own words of
+// p[], `specialization` its constants from 3 on. `fours`: an invocation can compute four elements.
 struct MapShader {
   std::string name;
   size_t slots = 1;
@@ -45,7 +47,7 @@ struct MapShader {
 };
 void AddMap(Recording& r, MapShader shader, std::span<const MapOperand> operands, int32_t y, const Dims& out);
 
-// A parameter as the words that a shader of elements of a type takes.
+// A parameter of an operation, as the two words that a shader takes.
 struct MapParameter {
   uint32_t low = 0;
   uint32_t high = 0;
@@ -53,7 +55,7 @@ struct MapParameter {
   static MapParameter Of(int64_t value) {
     return {Word(value), static_cast<uint32_t>(static_cast<uint64_t>(value) >> 32)};
   }
-  // `value` as a parameter of elements of the type.
+  // `value` as a parameter for elements of the type.
   static MapParameter Of(EpElementType type, double value);
 };
 
@@ -62,26 +64,26 @@ struct MapStep {
   MapParameter p0 = {};
   MapParameter p1 = {};
 };
-// One operation of one or two operands, elements of `type`. A binary operation with one operand has p0 for the other:
-// on the right.
+// Adds one operation on one or two operands with elements of `type`. A binary operation with one operand takes p0 as
+// its right operand.
 void AddElementwise(Recording& r, EpElementType type, const MapStep& step, std::span<const MapOperand> operands,
                     int32_t y, const Dims& out);
 
-// A program of the kit's: several steps on several operands, of float types. Programs that are longer than the shader
-// takes run step by step.
+// Adds a program of the kit: several steps on several operands of a float type. A program that is too long for the
+// shader runs step by step.
 void AddProgram(Recording& r, EpElementType type, const kit::fuse::ElementwiseProgram& program,
                 std::span<const MapOperand> operands, int32_t y, const Dims& out);
 
-// How bytes map to numbers: (stored - zero) * scale.
+// Scale and zero point of quantised bytes, which stand for (stored - zero) * scale.
 struct MapQuantization {
   float scale = 1;
   float zero = 0;
 };
 struct MapQuantizations {
-  std::span<const MapQuantization> of_values;  // the operands, then y
+  std::span<const MapQuantization> of_values;  // quantisations of the operands, then of y
   float low, high;                             // bounds of y
 };
-// The same on bytes, int8 or uint8, that are dequantised, computed with as floats and quantised again.
+// Adds one operation on int8 or uint8 operands: they are dequantised, computed with as floats and quantised again.
 void AddQuantizedElementwise(Recording& r, EpElementType type, const MapStep& step,
                              std::span<const MapOperand> operands, const MapQuantizations& quantizations, int32_t y,
                              const Dims& out);

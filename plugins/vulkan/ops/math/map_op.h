@@ -1,5 +1,6 @@
-// MapOp: the operations of shaders/elementwise.comp by number (shaders/map_op.inc). Those of the kit's element-wise
-// programs come first, with the kit's numbers, and may be steps of a program; the others stand alone.
+// MapOp: the operations of shaders/elementwise.comp by number (shaders/map_op.inc). The operations of the kit's
+// element-wise programs come first, with the kit's numbers, and may be steps of a program. Each of the others takes a
+// dispatch of its own.
 #pragma once
 
 #include <cstdint>

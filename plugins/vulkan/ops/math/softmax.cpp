@@ -1,4 +1,5 @@
-// Softmax, LogSoftmax and Hardmax. Since opset 13 along one axis; before that over everything from the axis on.
+// Softmax, LogSoftmax and Hardmax. Since opset 13 a row is one axis; before that it has all dimensions from the axis
+// on.
 #include "epiphyte/kit/abi/fail.hpp"
 #include "epiphyte/kit/shape/axes.hpp"
 #include "plugins/vulkan/ops/row_work.h"
@@ -13,7 +14,8 @@ void RecordSoftmax(Recording& r) {
   const Dims dims = r.InputDims(0);
   const bool flattens = r.node().since_version < 13;
   const int64_t axis = r.node().Int("axis", flattens ? 1 : -1);
-  // A scalar is a vector of one element; before opset 13 the axis may be the rank: then every element is alone.
+  // A scalar is viewed as a vector of one element. Before opset 13 the axis may be the rank; then each element is a
+  // row.
   Dims viewed = dims;
   if (dims.empty() || (flattens && axis == static_cast<int64_t>(dims.size()))) viewed.push_back(1);
   kit::AxisView view(viewed, kit::NormalizeAxis(axis, viewed.size()));
@@ -23,8 +25,8 @@ void RecordSoftmax(Recording& r) {
   }
   const int32_t y = r.Output(0, type, dims);
   const int64_t rows = view.outer * view.inner;
-  // Neighbouring rows are contiguous when the elements of a row are strided. One invocation per row then reads
-  // contiguous memory.
+  // If the elements of a row are strided, neighbouring rows are contiguous. With one invocation a row, neighbouring
+  // invocations then read contiguous memory.
   const RowWork work(r.capabilities(), {.count = rows,
                                         .length = view.size,
                                         .passes = 3,

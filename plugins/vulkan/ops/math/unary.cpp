@@ -17,7 +17,7 @@ struct Row {
   std::string_view op_type;
   MapOp op;
   kit::TypeSet types = kDeviceFloats;
-  // Attributes that are the operation's parameters, and what they are when they aren't there.
+  // Attributes that are the operation's parameters p0 and p1, and their defaults.
   const char* attributes[2] = {nullptr, nullptr};
   float defaults[2] = {0, 0};
 };

@@ -9,7 +9,7 @@ namespace {
 using kit::fuse::ElementwiseOp;
 using kit::fuse::ElementwiseProgram;
 
-// In floats: as one program, that of a Mean with a product at its end.
+// Adds an operator on floats as one program. The program of a Mean ends with a multiplication by 1 / count.
 void AddFloats(Recording& r, ElementwiseOp op, std::span<const MapOperand> operands, bool mean, int32_t y,
                const Dims& out) {
   ElementwiseProgram program;

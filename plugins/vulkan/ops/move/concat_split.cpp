@@ -53,7 +53,7 @@ std::vector<HostTensor> ConcatOnHost(const ir::Node& node, HostInputs inputs) {
   return {std::move(y)};
 }
 
-// How long each output is along the axis. `given` is the input that says it, or null.
+// Sizes of the outputs along the axis. `given` is the input that has them, or null.
 Dims SplitSizes(const ir::Node& node, int64_t dim, const HostTensor* given) {
   const size_t outputs = node.outputs.size();
   Dims sizes;

@@ -1,4 +1,4 @@
-// Gather, GatherElements, GatherND. See indices.h for what becomes of indices out of range.
+// Gather, GatherElements, GatherND. indices.h says how indices out of range are handled.
 #include "epiphyte/kit/shape/gather.hpp"
 
 #include "epiphyte/kit/shape/axes.hpp"
@@ -12,14 +12,14 @@ namespace {
 constexpr uint64_t kMostBytes = 16;
 constexpr int64_t kEach = 4;
 
-// Parameters of gather.comp; described there.
+// Parameters of shaders/gather.comp.
 struct GatherRun {
   int64_t outer;
   int64_t tuples;   // index tuples for each outer index
-  int64_t size;     // what tuples choose from, in runs
-  int64_t run;      // elements
-  bool batched;     // each of outer has tuples of its own
-  Dims tuple_dims;  // what the numbers of a tuple are indices of
+  int64_t size;     // runs that a tuple chooses from
+  int64_t run;      // elements of a run
+  bool batched;     // each outer index has tuples of its own
+  Dims tuple_dims;  // dimensions that the numbers of a tuple are indices of
 };
 
 void AddGather(Recording& r, const Dims& dims, const GatherRun& gather) {
@@ -39,7 +39,8 @@ void AddGather(Recording& r, const Dims& dims, const GatherRun& gather) {
                                       IndexWords(r.InputType(1)),
                                       static_cast<uint32_t>(gather.tuple_dims.size())};
   for (int64_t dim : gather.tuple_dims) parameters.push_back(Word(dim));
-  // Empty tuples are no indices, and nothing can be bound to nothing; the shader doesn't read them.
+  // With empty tuples the tensor of indices has no elements and can't be bound. The shader reads no index then, so
+  // input 0 is bound instead.
   r.Add({.shader = kit::TextOf("gather.b", units.bytes),
          .specialization = {},
          .parameters = std::move(parameters),

@@ -10,7 +10,7 @@ namespace {
 
 // --- ConstantOfShape
 
-// The element that the result is full of: one of `type`, at any address.
+// The element that fills the result: its type and its bytes, at any alignment.
 struct FillValue {
   EpElementType type = EP_TYPE_FLOAT;
   const void* data = nullptr;
@@ -87,7 +87,7 @@ std::string CheckRange(const NodeCheck& check) {
 void RecordRange(Recording& r) {
   const RangeInputs inputs{r.RequireHost(0), r.RequireHost(1), r.RequireHost(2)};
   const Dims dims{CountOf(inputs)};
-  const int32_t y = r.Output(0, inputs.start.type, dims);  // before memory for as many is taken on the host
+  const int32_t y = r.Output(0, inputs.start.type, dims);  // checks the size before the host allocates the values
   const std::vector<std::byte> values = BytesOf(MakeRange(inputs, dims[0]));
   const int32_t literal = r.Literal(inputs.start.type, dims, values.data());
   AddStridedCopy(r, literal, y, {.dims = dims, .from = {1}, .to = {1}, .from_offset = 0, .to_offset = 0});

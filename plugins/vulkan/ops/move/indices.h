@@ -24,14 +24,14 @@ inline void CheckIndices(const HostTensor* indices, int64_t dim) {
   for (int64_t at : indices->ints) CheckIndex(at, dim);
 }
 
-// There is something that indices can name.
+// Throws if the result has elements, but x has none that indices could name.
 inline void CheckIndexed(const Dims& x, const Dims& result) {
   if (x.Count() == 0 && result.Count() != 0)
     kit::FailArgument("indices into an input of shape ", kit::ShapeText(x), " found, elements expected");
 }
 
-// Neighbouring elements that are moved together, as larger ones: how many bytes these have, and how many there are in a
-// run. `bytes` of an element now, `most` that the shader moves at once.
+// The units in which a shader moves runs of contiguous elements: bytes of a unit, and units of a run. A unit joins
+// elements and has at most `most` bytes.
 struct RunUnits {
   uint64_t bytes;
   int64_t run;

@@ -17,7 +17,7 @@ struct Axis {
   const std::vector<int64_t>* map;
 };
 
-// Neighbours without maps become one axis.
+// Axes of the copy. Neighbouring axes without maps become one.
 std::vector<Axis> JoinedAxes(const Dims& from, const Dims& to, const std::vector<AxisMap>& maps) {
   const Dims strides = kit::RowMajorStrides(from);
   std::vector<Axis> axes;

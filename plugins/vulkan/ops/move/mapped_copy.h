@@ -1,5 +1,5 @@
-// Mapped copies: each axis of the result has a table of where in the source its positions come from. Pad and Resize to
-// nearest neighbours are such copies.
+// Mapped copies: for each axis of the result, a table gives the position in the source of each position. Pad, and
+// Resize with nearest neighbours, are such copies.
 //
 //     std::vector<AxisMap> maps(x.dims.size());
 //     maps[2].positions = kit::PadMap(…);
@@ -13,15 +13,16 @@
 
 namespace epiphyte::vulkan {
 
-// By position in the result, the position in the source; -1: the fill. Empty: as it is.
+// The source position of each position in the result; -1: the fill value. Empty: all positions stay as they are.
 struct AxisMap {
   std::vector<int64_t> positions;
 };
 
-// `fill` is a tensor of at least one element, all three are of the same type. There is a map for each axis of `from`.
+// Adds a mapped copy. `fill` has at least one element. The three tensors have the same type. There is a map for each
+// axis of `from`.
 void AddMappedCopy(Recording& r, int32_t from, int32_t fill, int32_t to, const std::vector<AxisMap>& maps);
 
-// Zero, in the element type.
+// A tensor with one zero of a type.
 int32_t ZeroOf(Recording& r, EpElementType type);
 
 }  // namespace epiphyte::vulkan

@@ -13,7 +13,7 @@
 namespace epiphyte::vulkan {
 namespace {
 
-// `pads` and `axes` are inputs 1 and 3 since version 11.
+// The pads of a node. `pads` and `axes` are inputs 1 and 3 since version 11.
 kit::Pads PadsOf(const ir::Node& node, size_t rank, const HostTensor* pads, const HostTensor* axes) {
   if (node.since_version < 11) return kit::Pads(rank, node.Ints(node.since_version < 2 ? "paddings" : "pads"));
   if (pads == nullptr) kit::FailArgument("no pads found, an input expected");
@@ -51,7 +51,7 @@ void AddPad(Recording& r, kit::PadMode mode, const kit::Pads& pads, int32_t (*va
   };
   if (none(pads.before) && none(pads.after)) return r.OutputAs(0, 0, dims);
   const int32_t y = r.Output(0, r.InputType(0), dims);
-  if (dims.Count() == 0) return;  // however long some of its dimensions are
+  if (dims.Count() == 0) return;  // an empty result may have a long dimension, so no maps are made
   std::vector<AxisMap> maps(dims.size());
   for (size_t i = 0; i < dims.size(); ++i)
     if (pads.before[i] != 0 || pads.after[i] != 0)
@@ -66,7 +66,7 @@ void RecordPad(Recording& r) {
   AddPad(r, kit::PadModeOf(r.node().String("mode", "constant")), pads, PadValue);
 }
 
-// Pads constants in shape computations: with zeros, or with a value that is an input.
+// Pads a tensor that the host knows, as shape computations do, with zeros or with the value of input 2.
 std::vector<HostTensor> PadOnHost(const ir::Node& node, HostInputs inputs) {
   const HostTensor& x = *inputs[0];
   const kit::Pads pads = PadsOf(node, x.dims.size(), HostInput(inputs, 1), HostInput(inputs, 3));
@@ -74,7 +74,7 @@ std::vector<HostTensor> PadOnHost(const ir::Node& node, HostInputs inputs) {
   if (!FitsHost(dims) || node.since_version < 11) return {};
   const kit::PadMode mode = kit::PadModeOf(node.String("mode", "constant"));
   const Dims strides = kit::RowMajorStrides(x.dims);
-  const bool nothing = dims.Count() == 0;  // however long some of its dimensions are
+  const bool nothing = dims.Count() == 0;  // an empty result may have a long dimension, so no maps are made
   std::vector<int64_t> positions(nothing ? 0 : 1, 0);
   for (size_t i = 0; !nothing && i < dims.size(); ++i) {
     const std::vector<int64_t> map = kit::PadMap(mode, x.dims[i], pads.before[i], pads.after[i], dims[i]);
@@ -99,7 +99,7 @@ std::vector<HostTensor> PadOnHost(const ir::Node& node, HostInputs inputs) {
   return {std::move(y)};
 }
 
-// Crops or pads each axis to the wanted size, on both sides alike.
+// CenterCropPad crops or pads each axis to the wanted size, equally on both sides.
 void RecordCenterCropPad(Recording& r) {
   const Dims x = r.InputDims(0);
   const Dims wanted = HostDims(r.RequireHost(1), "shape");

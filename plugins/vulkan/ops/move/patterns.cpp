@@ -1,4 +1,4 @@
-// Parts and patterns of matrices, and indicators: Trilu, EyeLike, OneHot.
+// Trilu, EyeLike and OneHot: triangles of matrices, identity matrices, and one-hot tensors.
 #include <algorithm>
 
 #include "epiphyte/kit/abi/fail.hpp"
@@ -18,7 +18,8 @@ void RecordTrilu(Recording& r) {
   const int32_t y = r.Output(0, r.InputType(0), x);
   r.Add({.shader = Recording::MoverFor("trilu", r.InputType(0)),
          .specialization = {},
-         // Further off makes no difference, and must not overflow.
+         // A diagonal far outside of the matrix is clamped to just outside, so that the shader's arithmetic can't
+         // overflow.
          .parameters = {Word(x.Count()), Word(rows), Word(columns), Word(std::clamp(diagonal, -rows - 1, columns + 1)),
                         r.node().Int("upper", 1) != 0 ? 1u : 0u},
          .bindings = {r.Read(0), Recording::Write(y)},
@@ -58,7 +59,8 @@ void RecordEyeLike(Recording& r) {
                   .to_offset = first_row * columns + first_column});
 }
 
-// UINT64 is there so that int64, of which only words are read, needs no arithmetic of 64 bits.
+// UINT64 marks an operator that only moves elements (OnlyMoves in operator.cpp), so that int64 indices, which the
+// shader reads as words, need no 64-bit arithmetic. CheckOneHot rejects uint64 itself.
 constexpr kit::TypeSet kOneHotIndices = kit::Types(EP_TYPE_INT32, EP_TYPE_INT64, EP_TYPE_FLOAT, EP_TYPE_UINT64);
 
 std::string CheckOneHot(const NodeCheck& check) {

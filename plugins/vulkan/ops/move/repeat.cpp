@@ -23,7 +23,7 @@ std::vector<HostTensor> ExpandOnHost(const ir::Node&, HostInputs inputs) {
   return {HostTake(*inputs[0], expand.dims, StridedPositions(expand.dims, expand.strides))};
 }
 
-// Version 1 gives one axis, and its numbers in the type of the data.
+// An input of Tile version 1, which has a single axis and gives numbers in the type of the data.
 int64_t WholeNumber(const HostTensor& tensor, std::string_view name) {
   const std::vector<double> numbers = HostNumbers(tensor);
   if (numbers.size() != 1 || !(numbers[0] > -1e9 && numbers[0] < 1e9))

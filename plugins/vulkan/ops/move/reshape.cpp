@@ -1,5 +1,5 @@
-// Operators that give the same elements other dimensions: Reshape, Flatten, Squeeze, Unsqueeze, Identity. They are the
-// memory of their input.
+// Operators that give the same elements other dimensions: Reshape, Flatten, Squeeze, Unsqueeze, Identity. Their output
+// takes the memory of their input.
 #include "epiphyte/kit/shape/reshape.hpp"
 #include "plugins/vulkan/ops/host/host_compute.h"
 #include "plugins/vulkan/ops/recording.h"
@@ -9,7 +9,7 @@ namespace {
 
 Dims IntsOf(const ir::Node& node, std::string_view name) { return Dims(std::span<const int64_t>(node.Ints(name))); }
 
-// Output dimensions for an input of dimensions x; `given` is the second input, null without one.
+// Output dimensions for an input of dimensions x. `given` is the second input, or null.
 Dims ReshapeDims(const ir::Node& node, const Dims& x, const HostTensor* given) {
   const Dims wanted = given != nullptr ? HostDims(*given, "shape") : IntsOf(node, "shape");
   return kit::ReshapeDims(x, wanted, node.Int("allowzero", 0) != 0);
@@ -43,7 +43,7 @@ std::vector<HostTensor> OnHost(const ir::Node& node, HostInputs inputs) {
   return {HostReshape(*inputs[0], kRule(node, inputs[0]->dims, HostInput(inputs, 1)))};
 }
 
-// Identity passes values of any kind on.
+// ONNX's Identity takes values of any kind; the device has tensors only.
 std::string CheckTensor(const NodeCheck& check) {
   return check.Input(0).kind == EP_KIND_TENSOR ? "" : "input 0 is no tensor";
 }

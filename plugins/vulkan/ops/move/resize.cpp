@@ -1,5 +1,5 @@
-// Resize and Upsample. Nearest neighbours are moved by a map for each axis; linear and cubic filters, antialiased or
-// not, run over two axes at a time, because all of ONNX's are separable.
+// Resize and Upsample. With nearest neighbours they are mapped copies. Linear and cubic filters, antialiased or not,
+// run over two axes at a time, because all of ONNX's filters are separable.
 #include "epiphyte/kit/shape/resize.hpp"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ void AddNearest(Recording& r, const ResizeAttributes& attributes, const std::vec
                 const Dims& dims) {
   const EpElementType type = r.InputType(0);
   const int32_t y = r.Output(0, type, dims);
-  if (dims.Count() == 0) return;  // however long some of its dimensions are
+  if (dims.Count() == 0) return;  // an empty result may have a long dimension, so no maps are made
   std::vector<AxisMap> maps(axes.size());
   for (size_t i = 0; i < axes.size(); ++i)
     if (!axes[i].IsIdentity(attributes.coordinates)) maps[i].positions = kit::NearestMap(axes[i], attributes);
@@ -63,7 +63,7 @@ void AddNearest(Recording& r, const ResizeAttributes& attributes, const std::vec
   AddMappedCopy(r, r.InputTensor(0), outside, y, maps);
 }
 
-// An axis that is filtered, and how its table stands in the parameters.
+// An axis that is filtered, and the offset of its table in the parameters.
 struct FilteredAxis {
   int64_t in = 1;
   int64_t out = 1;
@@ -84,7 +84,7 @@ FilteredAxis AddTable(std::vector<uint32_t>& parameters, const ResizeAxis& axis,
   return filtered;
 }
 
-// Filters axis b, and axis a before it unless there is none (a == b). `dims` are those of `from`.
+// Filters axes a and b, of which a is the outer one, or axis b alone if a == b. `dims` is the shape of `from`.
 void AddFilter(Recording& r, const ResizeAttributes& attributes, const std::vector<ResizeAxis>& axes, size_t a,
                size_t b, int32_t from, const Dims& dims, int32_t to) {
   std::vector<uint32_t> parameters(12);

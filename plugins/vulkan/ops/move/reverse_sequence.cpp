@@ -1,5 +1,5 @@
-// ReverseSequence. Lengths are read on the device: one that is longer than its sequence counts as the sequence's, one
-// below 0 as none. (The CPU plugin makes them errors.)
+// ReverseSequence. The device reads the lengths. A length beyond its sequence counts as the whole sequence, a negative
+// one as 0. (The CPU plugin reports errors instead.)
 #include "epiphyte/kit/abi/fail.hpp"
 #include "epiphyte/kit/shape/axes.hpp"
 #include "plugins/vulkan/ops/recording.h"

@@ -1,6 +1,6 @@
-// Images read at positions that the device computes: GridSample, RoiAlign. What isn't in the image counts as the
-// operator says; a region of an image that isn't there is 0, and adaptive sampling takes at most 1024 samples along
-// each side of a bin. (The CPU plugin makes both errors.)
+// GridSample and RoiAlign, which read images at positions that the device computes. Positions outside of an image count
+// as the operator defines. The result for a region of an image that doesn't exist is 0, and adaptive sampling takes at
+// most 1024 samples along each side of a bin. (The CPU plugin reports an error in both cases.)
 #include <algorithm>
 
 #include "epiphyte/kit/abi/fail.hpp"
@@ -64,7 +64,6 @@ void RecordGridSample(Recording& r) {
          .node = -1,
          .work = 0});
 }
-
 
 bool IsHalfPixel(const ir::Node& node) {
   const std::string mode =

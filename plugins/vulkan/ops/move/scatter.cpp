@@ -1,5 +1,5 @@
-// Scatter, ScatterElements and ScatterND: a copy of the data with some elements replaced, or combined with updates, in
-// the order in which these stand. See indices.h for what becomes of indices out of range.
+// Scatter, ScatterElements and ScatterND: a copy of the data in which updates replace some elements or are combined
+// with them, in the order of the updates. indices.h says how indices out of range are handled.
 #include <algorithm>
 
 #include "epiphyte/kit/abi/fail.hpp"
@@ -26,28 +26,29 @@ std::string CheckScatter(const NodeCheck& check) {
   return {};
 }
 
-// Parameters of scatter.comp; described there.
+// Parameters of shaders/scatter.comp.
 struct ScatterWalk {
   int64_t count;        // updates of each line
   int64_t index_step;   // step from one update to the next in indices
   int64_t update_step;  // step from one update to the next in updates
   int64_t places;       // number of places of a line that tuples choose from
   int64_t place_step;   // elements from one place to the next
-  Dims tuple_dims;      // what the numbers of a tuple are indices of
-  Dims lines;           // the lines' axes, and what a step along each of them is
-  Dims line_to;         // in the result,
-  Dims line_from;       // in updates,
-  Dims line_index;      // in indices
+  Dims tuple_dims;      // dimensions that the numbers of a tuple are indices of
+  Dims lines;           // sizes of the axes of the lines
+  Dims line_to;         // strides of these axes in the result
+  Dims line_from;       // strides of these axes in updates
+  Dims line_index;      // strides of these axes in indices
 };
 
-// Few lines are divided, so that more than a few invocations have something to do. All of them read all of the indices,
-// which pays where reading is cheap and invocations are many.
+// Parts of a line. Few lines are divided, so that more than a few invocations have work. Each invocation reads all
+// indices of its line, which pays off where reads are cheap and the device runs many invocations.
 int64_t PartsOf(const Recording& r, const ScatterWalk& walk) {
   const int64_t wanted = r.capabilities().Has(Capability::kSharedMemory) ? 4096 : 16;
   return std::clamp<int64_t>(wanted / walk.lines.Count(), 1, std::max<int64_t>(walk.places, 1));
 }
 
-// Empty tuples are no indices, and nothing can be bound to nothing; the shader doesn't read them.
+// The input that is bound as indices. With empty tuples the indices have no elements and can't be bound. The shader
+// reads no index then, so the updates are bound instead.
 size_t IndicesInput(const Dims& tuple_dims) { return tuple_dims.empty() ? 2 : 1; }
 
 void AddScatter(Recording& r, kit::ScatterReduction reduction, const ScatterWalk& walk) {
@@ -136,7 +137,7 @@ void RecordScatterNd(Recording& r) {
               .line_index = {0}});
 }
 
-// --- On the host: replacing only, as shape computations do it.
+// --- On the host: updates only replace elements, as shape computations need it.
 
 std::vector<HostTensor> Replace(const HostTensor& data, const HostTensor& updates, const std::vector<int64_t>& places) {
   HostTensor y = data;

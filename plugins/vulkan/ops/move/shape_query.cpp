@@ -19,7 +19,7 @@ void RecordShape(Recording& r) {
 
 void RecordSize(Recording& r) { r.OutputOnHost(0, HostScalar(EP_TYPE_INT64, r.InputDims(0).Count())); }
 
-// How many there are depends on the data, so only what the host knows is looked through.
+// NonZero of a tensor that the host knows. The size of the result depends on the data, so the device can't compute it.
 std::vector<HostTensor> NonZeroOnHost(const ir::Node&, HostInputs inputs) {
   const HostTensor& x = *inputs[0];
   const size_t rank = x.dims.size();
@@ -39,7 +39,7 @@ std::vector<HostTensor> NonZeroOnHost(const ir::Node&, HostInputs inputs) {
 
 std::string CheckNonZero(const NodeCheck& check) {
   if (!check.OnHost(0)) return "how many elements aren't 0 depends on the data";
-  // A list of all elements may have `rank` times as many numbers as the host takes.
+  // The result has up to `rank` numbers for each element, which may be more than the host takes.
   const ir::Value& x = check.Input(0);
   if (x.rank <= 1) return "";
   if (!x.IsStatic()) return "how many elements are on the host depends on the data";

@@ -1,4 +1,4 @@
-// Slice: attributes up to version 9, inputs that the host knows since 10.
+// Slice. Its bounds are attributes up to version 9, and inputs that the host knows since version 10.
 #include "epiphyte/kit/shape/slice.hpp"
 
 #include <optional>
@@ -10,7 +10,7 @@
 namespace epiphyte::vulkan {
 namespace {
 
-// `given`: the inputs that the host knows, null for those that are left out.
+// The shape of a slice. `given` has the inputs that the host knows; null: left out.
 kit::SliceShape ShapeOf(const ir::Node& node, const Dims& x, HostInputs given) {
   if (node.since_version < 10) {
     const Dims axes(std::span<const int64_t>(node.Ints("axes")));

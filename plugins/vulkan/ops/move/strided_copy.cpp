@@ -17,7 +17,7 @@ constexpr int64_t kEach = 4;
 // Bytes of the largest unit that shaders move at once.
 constexpr uint64_t kMostBytes = 16;
 
-// The first and the last of the positions that strides lead to.
+// Throws if strides lead to a position outside of the tensor.
 void CheckInside(const Dims& dims, const Dims& strides, int64_t offset, const DeviceTensor& tensor,
                  std::string_view side) {
   int64_t first = offset, last = offset;
@@ -34,7 +34,7 @@ bool AllEven(const StridedCopy& copy) {
   return even && copy.from[last] == 1 && copy.to[last] == 1;
 }
 
-// The same copy of pairs of elements.
+// Changes the copy to the same one in units of two elements.
 void Halve(StridedCopy& copy) {
   const size_t last = copy.dims.size() - 1;
   copy.from_offset /= 2;
@@ -46,8 +46,8 @@ void Halve(StridedCopy& copy) {
   }
 }
 
-// A tiled transpose: `near` is the contiguous axis of the source, `far` that of the result. Tiles are worthwhile when
-// both are long.
+// A tiled transpose: `near` is the contiguous axis of the source, `far` the contiguous axis of the result. Tiles pay
+// off if both are long.
 constexpr int64_t kTile = shader::kTransposeTile;
 constexpr int64_t kShortestTiled = 16;
 struct Transposition {
@@ -64,7 +64,7 @@ std::optional<Transposition> FindTransposition(const StridedCopy& copy) {
   return Transposition{*near, *far};
 }
 
-// Why the device doesn't move it in tiles, or "".
+// Why the device doesn't transpose in tiles, or "".
 std::string WhyNotTiled(const Capabilities& capabilities) {
   if (!capabilities.Has(Capability::kSharedMemory)) return capabilities.WhyNot(Capability::kSharedMemory);
   if (capabilities.max_workgroup_invocations < kTile * shader::kTransposeRows)

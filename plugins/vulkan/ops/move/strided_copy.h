@@ -1,4 +1,4 @@
-// Strided copies: the elements of a block of any rank from one tensor to another, with strides on both sides.
+// Strided copies: a block of elements of any rank is copied from one tensor to another, with strides on both sides.
 // Transpose, Slice, Concat, Split, Expand, Tile and DepthToSpace are such copies; strides of the source may be 0
 // (repeat) or negative (reverse).
 //
@@ -12,7 +12,7 @@
 
 namespace epiphyte::vulkan {
 
-// Element i of `dims` is at from_offset + sum(i * from), and goes to to_offset + sum(i * to): in elements.
+// The element with index i of `dims` goes from from_offset + sum(i * from) to to_offset + sum(i * to), all in elements.
 struct StridedCopy {
   Dims dims;
   Dims from;
@@ -22,15 +22,15 @@ struct StridedCopy {
 };
 
 // Adds the copy between two tensors of the same type. Elements that stay neighbours are moved in units of up to 16
-// bytes; transposed matrices go through a workgroup's memory in tiles, on devices where that is fast. Nothing is added
-// for a block without elements. What would lie outside of either tensor is an error.
+// bytes. Transposed matrices go through workgroup memory in tiles on devices where that is fast. Adds nothing for a
+// block without elements. Throws if the block reaches outside of either tensor.
 void AddStridedCopy(Recording& r, int32_t from, int32_t to, const StridedCopy& copy);
 
-// Output i, of `dims`, row-major, as a view of tensor `from`.
+// Makes output i, row-major and of shape `dims`, a copy of a strided view of tensor `from`.
 void OutputView(Recording& r, size_t i, int32_t from, const Dims& dims, const Dims& from_strides,
                 int64_t from_offset = 0);
 
-// All elements of `to` become the first one of `value`.
+// Fills `to` with the first element of `value`.
 void AddFill(Recording& r, int32_t value, int32_t to);
 
 }  // namespace epiphyte::vulkan

@@ -22,7 +22,7 @@ Dims Permuted(const Dims& values, const Dims& order) {
   return permuted;
 }
 
-// Nothing but axes of one element changes place.
+// Whether only axes of one element change place, so that all elements stay in order.
 bool KeepsOrder(const Dims& x, const Dims& order) {
   int64_t last = -1;
   for (int64_t axis : order) {
@@ -48,7 +48,7 @@ std::vector<HostTensor> TransposeOnHost(const ir::Node& node, HostInputs inputs)
   return {HostTake(*inputs[0], dims, StridedPositions(dims, Permuted(kit::RowMajorStrides(x), order)))};
 }
 
-// x, seen as move.split, with its axes in another order.
+// Adds a copy of input 0 that is viewed in shape move.split, with its axes in the order move.order.
 void RecordBlockMove(Recording& r, const kit::BlockMove& move) {
   const int32_t x = r.InputTensor(0);
   const int32_t y = r.Output(0, r.InputType(0), move.dims);

@@ -1,4 +1,4 @@
-// BatchNormalization with given statistics. Training, which makes them, is not for this provider.
+// BatchNormalization with given statistics. This provider doesn't run training mode, which computes statistics.
 #include "epiphyte/kit/abi/fail.hpp"
 #include "plugins/vulkan/ops/recording.h"
 
@@ -21,7 +21,7 @@ void RecordBatch(Recording& r) {
   const ir::Node& node = r.node();
   const Dims x = r.InputDims(0);
   if (x.empty()) kit::FailArgument("a scalar found; an input of at least one dimension expected");
-  // One dimension is that of the batch; there is a single channel then.
+  // An input of one dimension has a batch and a single channel.
   const bool has_channels = x.size() > 1;
   // Without "spatial" every position of a channel has its own statistics.
   const bool spatial = node.Int("spatial", 1) != 0;

@@ -1,7 +1,8 @@
 // Conv of one to three dimensions, ONNX's and the kit's, which also adds a residual and applies an activation.
 //
-// The input is given its padding first, unless it has none. Then one of four kernels: one for filters of one channel,
-// and three for all others, in registers alone, with tiles in workgroup memory, or by cooperative matrices.
+// The first dispatch pads the input, unless there is no padding. The second one is one of four kernels: a depthwise one
+// for filters of one channel, and three for all others, which use registers alone, tiles in workgroup memory, or
+// cooperative matrices.
 #include <algorithm>
 #include <array>
 
@@ -18,7 +19,8 @@
 namespace epiphyte::vulkan {
 namespace {
 
-// Filters of one channel each. With several filters a channel the general kernel reads each element less often.
+// Whether the depthwise kernel computes the convolution: filters have one channel, and a channel has fewer than 4
+// filters. With more filters a channel, the general kernel reads each element less often.
 bool IsDepthwise(const Dims& w, int64_t groups) { return w[1] == 1 && w[0] / groups < 4; }
 
 std::string CheckConv(const NodeCheck& check) { return CheckSpatial(check, 1); }
@@ -30,13 +32,13 @@ void PackConv(Packing& packing) {
   PackedFilters::OfConv(w->dims, groups).Pack(packing, 1);
 }
 
-// The input with its padding; the input itself when it has none. `size` becomes that of its planes.
+// The input with its padding, or the input itself if it has none. `size` becomes the size of its planes.
 int32_t WithBorder(Recording& r, const kit::ConvolutionShape& shape, std::array<int64_t, 3>* size) {
   const size_t spatial = shape.spatial();
   const std::array<int64_t, 3> in = Spatial3({shape.x.data() + 2, spatial}, 1);
   const std::array<int64_t, 3> before = Spatial3(shape.window.pads_begin, 0);
   std::array<int64_t, 3> out = in;
-  // As far as the last position reads; what lies behind is cut off.
+  // The padded plane ends where the last position reads. Elements behind that are cut off.
   for (size_t d = 0; d < spatial; ++d)
     out[3 - spatial + d] = std::max<int64_t>(
         in[3 - spatial + d] + shape.window.pads_begin[d] + shape.window.PadsEndRead(d, shape.x[d + 2]), 0);
@@ -121,9 +123,8 @@ void RecordConv(Recording& r) {
     const int64_t depth = shape.taps() * shape.w[1], products = shape.x[0] * shape.group;
     const WorkgroupTiles tiles(capabilities, shape.filters_per_group(), shape.positions(), depth, products);
     const CoopTiles coop(capabilities, shape.filters_per_group(), shape.positions(), depth, products);
-    const std::string why_not = capabilities.Has(Capability::kSharedMemory)
-                                    ? tiles.why_not()
-                                    : capabilities.WhyNot(Capability::kSharedMemory);
+    const std::string why_not =
+        capabilities.Has(Capability::kSharedMemory) ? tiles.why_not() : capabilities.WhyNot(Capability::kSharedMemory);
     const std::string why_not_coop = type == EP_TYPE_FLOAT16 ? "; not conv_coop: " + coop.why_not() : "";
     if (type == EP_TYPE_FLOAT16 && coop.why_not().empty()) {
       dispatch.shader = Recording::ShaderFor("conv_coop" + variant, type);

@@ -18,7 +18,7 @@ void PackConvTranspose(Packing& packing) {
   PackedFilters::OfConvTranspose(w->dims, groups).Pack(packing, 1);
 }
 
-// The shader counts in 32 bits with a sign.
+// Throws if positions don't fit the shader's signed 32-bit integers.
 void CheckRange(const kit::TransposedConvolutionShape& shape) {
   constexpr int64_t kMost = 1 << 30;
   for (size_t d = 0; d < shape.strides.size(); ++d) {
@@ -53,7 +53,7 @@ void RecordConvTranspose(Recording& r) {
   const auto strides = Spatial3(shape.strides, 1);
   const auto dilations = Spatial3(shape.dilations, 1);
   const auto before = Spatial3(shape.pads_begin, 0);
-  // Pieces of a row: runs of 4 strides, each divided among the positions within a stride.
+  // Pieces of an output row. A row has runs of 4 strides, and a run has a piece for each position within a stride.
   const int64_t run = 4 * strides[2];
   const int64_t pieces = (out[2] + run - 1) / run * std::min(strides[2], out[2]);
   std::vector<uint32_t> words = {Word(shape.x[0]),       Word(attributes.group), Word(filters.filters),

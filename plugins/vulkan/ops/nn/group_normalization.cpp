@@ -1,5 +1,5 @@
-// GroupNormalization and InstanceNormalization: the channels of each image are normalised in groups; in the latter each
-// channel is a group.
+// GroupNormalization and InstanceNormalization: the channels of each image are normalised in groups. With
+// InstanceNormalization each channel is a group.
 #include <algorithm>
 
 #include "epiphyte/kit/abi/fail.hpp"

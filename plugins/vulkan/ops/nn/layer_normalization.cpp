@@ -1,5 +1,5 @@
-// LayerNormalization, RMSNormalization and the kit's SkipNormalization: each row, that is everything from the axis on,
-// is normalised by itself.
+// LayerNormalization, RMSNormalization and the kit's SkipNormalization normalise each row by itself. A row has all
+// dimensions from the axis on.
 #include "epiphyte/kit/abi/fail.hpp"
 #include "epiphyte/kit/fuse/operators.hpp"
 #include "epiphyte/kit/shape/axes.hpp"
@@ -37,7 +37,7 @@ struct RowParameters {
   int32_t bias = -1;  // -1: none
 };
 
-// Input i, repeated to the dimensions of x.
+// Input i, broadcast to the dimensions of x in a tensor of its own.
 int32_t Repeated(Recording& r, size_t i, const Dims& x) {
   const kit::ExpandShape expand(r.InputDims(i), x);
   if (expand.dims != x)
@@ -49,8 +49,8 @@ int32_t Repeated(Recording& r, size_t i, const Dims& x) {
   return repeated;
 }
 
-// Inputs `scale` and `bias`, which may be left out. The shader has one place for both: where they have no such place,
-// each element of x gets its own.
+// The scale and bias of a normalisation of x: inputs `scale` and `bias`, of which the bias may be left out. The shader
+// takes one ParameterPlace for both. If they have none in common, both are broadcast to x.
 RowParameters ParametersOf(Recording& r, const Dims& x, size_t axis, size_t scale, size_t bias) {
   const Dims row(std::span<const int64_t>(x).subspan(axis));
   const std::optional<ParameterPlace> place = ParameterPlace::OfRow(r.InputDims(scale), row);

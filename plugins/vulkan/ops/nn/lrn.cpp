@@ -1,4 +1,4 @@
-// LRN: elements by the squares of those of neighbouring channels.
+// LRN: each element is divided by a power of the sum of squares of its neighbours in other channels.
 #include <algorithm>
 
 #include "epiphyte/kit/abi/fail.hpp"
@@ -28,8 +28,6 @@ void RecordLrn(Recording& r) {
 
 }  // namespace
 
-void Register_lrn(OperatorTable& table) {
-  table.Add({.op_type = "LRN", .types = kDeviceFloats, .record = RecordLrn});
-}
+void Register_lrn(OperatorTable& table) { table.Add({.op_type = "LRN", .types = kDeviceFloats, .record = RecordLrn}); }
 
 }  // namespace epiphyte::vulkan

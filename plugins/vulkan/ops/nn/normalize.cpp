@@ -5,7 +5,7 @@
 namespace epiphyte::vulkan {
 namespace {
 
-// The dimensions as few groups of neighbours: size, and stride in the statistics.
+// Joins neighbouring dimensions to groups. A group has a size, and a stride in the statistics.
 std::vector<std::pair<int64_t, int64_t>> GroupsOf(const Dims& dims, const std::vector<bool>& kept) {
   std::vector<std::pair<int64_t, int64_t>> groups;  // innermost first
   int64_t stride = 1;

@@ -1,4 +1,4 @@
-// Normalisation by statistics that other dispatches made: of any dimensions, or of rows.
+// AddNormalize: normalises a tensor by statistics over some of its dimensions, which earlier dispatches computed.
 //
 //     AddNormalize(r, NormalizeForm::kDivide, {}, {.x = x, .a = norms, .y = y}, dims, kept);
 #pragma once
@@ -14,10 +14,11 @@ namespace epiphyte::vulkan {
 enum class NormalizeForm : uint32_t {
   kDivide = shader::kNormalizeDivide,
   kCentred = shader::kNormalizeCentred,
-  kRows = shader::kNormalizeRows,  // as a RowNorm says
+  kRows = shader::kNormalizeRows,  // by a RowNorm
 };
 
-// Statistics are of floats. -1: the form needs none.
+// Tensors of AddNormalize; -1: the form doesn't use it. `a` and `b` are the statistics, of floats, as the forms in
+// shaders/numbers.inc use them.
 struct NormalizeTensors {
   int32_t x = -1;
   int32_t a = -1, b = -1;
@@ -25,11 +26,12 @@ struct NormalizeTensors {
   int32_t y = -1;
 };
 
-// The statistics have an element for each index of the dimensions of x that `kept` marks.
+// Adds the dispatch. `dims` is the shape of x. The statistics have an element for each index of the dimensions that
+// `kept` marks.
 void AddNormalize(Recording& r, NormalizeForm form, const RowNorm& norm, const NormalizeTensors& tensors,
                   const Dims& dims, const std::vector<bool>& kept);
 
-// For Operator::bindings of who uses it.
+// Value of Operator::bindings for operators that call AddNormalize.
 inline constexpr uint32_t kNormalizeBindings = 6;
 
 }  // namespace epiphyte::vulkan

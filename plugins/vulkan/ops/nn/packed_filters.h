@@ -1,5 +1,5 @@
-// PackedFilters: the weights of a convolution in the order that its kernels read: [group][block of 8 filters][tap]
-// [channel][8], with zeros for filters that a group's last block hasn't.
+// PackedFilters: weights of a convolution as its kernels read them: [group][block of 8 filters][tap][channel][8].
+// Filters that the last block of a group lacks are zeros.
 //
 //     PackedFilters::OfConv(w, group).Pack(packing, 1);                     // when a partition is compiled
 //     const int32_t weights = PackedFilters::OfConv(w, group).Tensor(r, 1);  // when a program is made
@@ -30,9 +30,10 @@ struct PackedFilters {
 
   int64_t blocks() const { return (filters + kBlock - 1) / kBlock; }  // per group
   Dims dims() const { return {groups * blocks(), taps * channels, kBlock}; }
-  // Packs the constant that an input is, and releases it. Does nothing when it is none.
+  // Packs input `input` and releases it, if it is a constant. Otherwise does nothing.
   void Pack(Packing& packing, size_t input) const;
-  // The packed constant or, when the weights are computed, a tensor that dispatches fill.
+  // The tensor of packed filters: the packed constant or, if the weights are computed, a tensor that an added dispatch
+  // fills.
   int32_t Tensor(Recording& r, size_t input) const;
 };
 

@@ -24,7 +24,7 @@ enum class Pool : uint32_t {
 
 std::string CheckPool(const NodeCheck& check) { return CheckSpatial(check); }
 
-// The shader counts in 32 bits with a sign.
+// Throws if positions don't fit the shader's signed 32-bit integers.
 void CheckRange(const kit::Window& window, const Dims& x) {
   constexpr int64_t kMost = 1 << 29;
   for (size_t d = 0; d < window.kernel.size(); ++d) {
@@ -39,7 +39,7 @@ void CheckRange(const kit::Window& window, const Dims& x) {
 
 constexpr std::string_view kQuantized = "pool_quantized";
 
-// `numbers`: the words behind those of the window.
+// Adds output 0 and the dispatch. `numbers` are the words of p[] behind those of the window (shaders/pool.comp).
 void AddPool(Recording& r, Pool pool, bool global, std::string shader, std::span<const float> numbers) {
   const ir::Node& node = r.node();
   const Dims x = r.InputDims(0);
@@ -67,7 +67,7 @@ void AddPool(Recording& r, Pool pool, bool global, std::string shader, std::span
   add(window.pads_begin, 0);
   add(end, 1);
   for (const float number : numbers) words.push_back(Word(number));
-  // Bytes are added by eights.
+  // The shader adds bytes eight at a time.
   const auto kernel = Spatial3(window.kernel, 1);
   const int64_t of_row = kQuantized == shader ? kernel[2] / 8 + 7 : kernel[2];
   const auto passes = static_cast<uint64_t>(kernel[0] * (1 + kernel[1] * (1 + of_row)));
@@ -84,7 +84,7 @@ void AddPool(Recording& r, Pool pool, bool global, std::string shader, std::span
          .passes = passes});
 }
 
-// An exponent that was a float once.
+// The exponent of an LpPool, which is a float in version 1.
 float ExponentOf(const ir::Node& node) {
   return node.since_version < 2 ? node.Float("p", 2) : static_cast<float>(node.Int("p", 2));
 }
@@ -107,7 +107,7 @@ void RecordQuantizedAverage(Recording& r) {
                      static_cast<float>(ends.bounds.high)});
 }
 
-// Over all dimensions behind batch and channels.
+// Reduces all dimensions behind batch and channels.
 template <Reduction::Combine kCombine, Reduction::Finish kFinish>
 void RecordGlobalPool(Recording& r) {
   const Dims x = r.InputDims(0);

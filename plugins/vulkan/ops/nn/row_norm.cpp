@@ -8,10 +8,10 @@
 namespace epiphyte::vulkan {
 namespace {
 
-// Few rows, each with enough to do for several invocations.
+// Whether there are few rows, and each has enough elements for several invocations.
 bool AreFewAndLong(const RowNorm& norm) { return norm.rows < 512 && norm.size >= 4096; }
 
-// Statistics first, by as many invocations as the device likes.
+// Computes the statistics in dispatches of their own, for which many invocations can share a row, and then normalises.
 void AddInPasses(Recording& r, const RowNorm& norm, const RowNormTensors& tensors) {
   const Dims dims = {norm.rows, norm.size};
   const std::vector<bool> reduced = {false, true};
@@ -41,7 +41,7 @@ void AddRowNorm(Recording& r, const RowNorm& norm, const RowNormTensors& tensors
   const RowWork work(r.capabilities(), {.count = norm.rows,
                                         .length = norm.size,
                                         .passes = 3,
-                                        .alone = in_passes ? 0 : -1,  // then no invocation has a row
+                                        .alone = in_passes ? 0 : -1,  // in passes, no invocation has a whole row
                                         .shared = true});
   const std::string_view name = skips ? "row_norm_skip" : statistics ? "row_norm_stats" : "row_norm";
   r.Note(work.Explain(name));

@@ -1,5 +1,5 @@
-// Rows normalised by their mean and variance, with a scale and a bias: what layer, RMS, group and instance
-// normalisation come down to.
+// AddRowNorm: normalises rows by their mean and variance or by their mean square, with a scale and a bias. Layer, RMS,
+// group and instance normalisation use it.
 //
 //     AddRowNorm(r, {.rows = 128, .size = 768, .epsilon = 1e-5f, .parameters = place},
 //                {.x = x, .scale = scale, .bias = bias, .y = y});
@@ -12,19 +12,19 @@
 
 namespace epiphyte::vulkan {
 
-// -1: there is none.
+// Tensors of AddRowNorm; -1: there is none.
 struct RowNormTensors {
   int32_t x = -1;
   int32_t scale = -1;
   int32_t bias = -1;
   int32_t y = -1;
-  int32_t mean = -1, inverse = -1;  // both or none, of floats
-  int32_t skip = -1, sum = -1;      // normalises x + skip, which is also written to `sum`
+  int32_t mean = -1, inverse = -1;  // float results, both or none: mean and inverse deviation of each row
+  int32_t skip = -1, sum = -1;      // with `skip`, x + skip is normalised; `sum` gets it if it is there
 };
 
 void AddRowNorm(Recording& r, const RowNorm& norm, const RowNormTensors& tensors);
 
-// For Operator::bindings of who uses it.
+// Value of Operator::bindings for operators that call AddRowNorm.
 inline constexpr uint32_t kRowNormBindings = 6;
 
 }  // namespace epiphyte::vulkan

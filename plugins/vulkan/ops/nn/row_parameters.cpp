@@ -18,7 +18,7 @@ std::vector<uint32_t> RowNorm::Words() const {
 }
 
 std::optional<ParameterPlace> ParameterPlace::OfRow(const Dims& all, const Dims& row) {
-  // Dimensions of 1 in front change nothing.
+  // Dimensions of 1 in front of the row's are dropped.
   size_t above = all.size() > row.size() ? all.size() - row.size() : 0;
   while (above > 0 && all[above - 1] == 1) --above;
   const Dims parameters = above == 0 && all.size() > row.size()
@@ -27,7 +27,7 @@ std::optional<ParameterPlace> ParameterPlace::OfRow(const Dims& all, const Dims&
   if (parameters.size() > row.size()) return {};
   Dims own(row.size(), 1);
   std::copy(parameters.begin(), parameters.end(), own.end() - parameters.size());
-  // Dimensions of 1, then those of the row, then dimensions of 1.
+  // `own` must have dimensions of 1, then those of the row, then dimensions of 1.
   ParameterPlace place;
   size_t first = 0;
   while (first < row.size() && own[first] == 1) ++first;

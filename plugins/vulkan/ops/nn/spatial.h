@@ -15,7 +15,7 @@
 
 namespace epiphyte::vulkan {
 
-// One to three numbers as the last of three; `fallback` in front.
+// Extends one to three numbers to three, with `fallback` in front.
 inline std::array<int64_t, 3> Spatial3(std::span<const int64_t> numbers, int64_t fallback) {
   std::array<int64_t, 3> three = {fallback, fallback, fallback};
   for (size_t i = 0; i < numbers.size(); ++i) three[3 - numbers.size() + i] = numbers[i];
@@ -27,8 +27,8 @@ inline void CheckRank(const kit::Dims& x) {
     kit::FailWith(EP_STATUS_NOT_IMPLEMENTED, "an input of rank ", x.size(), "; 3 to 5 expected on this provider");
 }
 
-// Why a node is not for kernels of one to three spatial dimensions, or "". The rank is that of input 0 or of input
-// `weights`, which have the same.
+// Why kernels of one to three spatial dimensions can't run a node, or "". Inputs 0 and `weights` have the same rank,
+// which may be known of one of them only.
 inline std::string CheckSpatial(const NodeCheck& check, size_t weights = 0) {
   const int32_t rank = check.Input(0).rank >= 0 ? check.Input(0).rank : check.Input(weights).rank;
   if (rank < 0) return "the rank of the input is not known before the run";

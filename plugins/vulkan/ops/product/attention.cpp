@@ -1,5 +1,5 @@
-// Attention of ONNX (opset 23) and of the kit: softmax(scale * q k + mask) v. It is two products over views with the
-// softmax between them. The cache of past keys and values precedes the new ones.
+// Attention of ONNX (opset 23) and of the kit: softmax(scale * q k + mask) v. It is two GEMMs over strided views, with
+// the softmax between them. The cache of past keys and values precedes the new ones.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,7 +16,7 @@
 namespace epiphyte::vulkan {
 namespace {
 
-// A tensor as [batch, heads, position, element]; a stride of 0 where one goes with all.
+// A tensor and its strides as [batch, heads, position, element]. A stride of 0 broadcasts.
 struct View {
   int32_t tensor = -1;
   int64_t batch = 0, head = 0, position = 0, element = 0;
@@ -25,7 +25,7 @@ struct View {
 struct Mask {
   int32_t tensor = -1;
   std::array<int64_t, 4> strides{};
-  int64_t length = 0;
+  int64_t length = 0;  // keys that the mask covers; later keys are masked out
 };
 
 struct Attention {
@@ -38,10 +38,10 @@ struct Attention {
   float softcap = 0;
   Mask mask;
   bool causal = false;
-  int64_t before = 0;    // keys before the first query's own; -1: by `lengths`
-  int32_t lengths = -1;  // how many keys are no filling, int64 by batch
-  int32_t shown = -1;    // scores [batch, heads, queries, keys] as they are after
-  uint32_t stage = 4;    // … 0: the product, 1: softcap, 2: mask, 3: softmax
+  int64_t before = 0;    // keys before the first query's own; -1: computed from `lengths`
+  int32_t lengths = -1;  // tensor with the number of valid keys of each batch, int64; -1: all keys are valid
+  int32_t shown = -1;    // tensor that gets the scores [batch, heads, queries, keys] after `stage`; -1: none
+  uint32_t stage = 4;    // 0: the GEMM, 1: softcap, 2: mask, 3: softmax
 };
 
 void RecordSoftmax(Recording& r, const Attention& attention, int32_t scores, int64_t pitch) {
@@ -81,7 +81,8 @@ void RecordSoftmax(Recording& r, const Attention& attention, int32_t scores, int
   r.Add(std::move(dispatch));
 }
 
-// Offsets of each batch and head, or, when `grouped`, of each group of heads that share keys.
+// Product::offsets for each batch and each group of `heads_each` heads. `right_heads` is the number of heads of
+// `right`.
 std::vector<uint32_t> Offsets(const Attention& attention, const View& left, const View& right, const View& result,
                               int64_t right_heads, int64_t heads_each) {
   std::vector<uint32_t> offsets;
@@ -117,7 +118,7 @@ Product HeadProduct(const Attention& attention, const View& left, const View& ri
 void RecordAttention(Recording& r, const Attention& attention) {
   const EpElementType type = r.tensor(attention.q.tensor).type;
   if (kit::CheckedMultiply(attention.batch, attention.heads) == 0 || attention.queries == 0) return;
-  // Rows are filled up, so that the second product reads them in fours.
+  // Rows are padded to a multiple of 4, so that the second GEMM reads them in vectors of four.
   const int64_t pitch = (attention.keys + 3) / 4 * 4;
   const int32_t scores = r.Scratch(type, {attention.batch, attention.heads, attention.queries, pitch});
   View rows;
@@ -140,8 +141,8 @@ void RecordAttention(Recording& r, const Attention& attention) {
 
 // --- The cache
 
-// Past and fresh keys or values, one behind the other, as [batch, heads, total, width]; as output `output`, if it is
-// wanted. Gives the view of all of them.
+// Concatenates past and new keys (or values) to [batch, heads, total, width], in output `output` if the node has it.
+// Returns the view of the result.
 View RecordPresent(Recording& r, int32_t past, int64_t past_length, const View& fresh, const Dims& dims,
                    size_t output) {
   const EpElementType type = r.tensor(fresh.tensor).type;
@@ -226,7 +227,7 @@ void RecordOnnx(Recording& r) {
   RecordAttention(r, attention);
 }
 
-// --- The kit's, over permuted views
+// --- The kit's operator, over permuted views
 
 struct PermutedView {
   View view;
@@ -279,7 +280,7 @@ void RecordPermuted(Recording& r) {
   PermutedView k(r.InputTensor(1), r.InputDims(1), ReadPerm(node, "k_perm"));
   PermutedView v(r.InputTensor(2), r.InputDims(2), ReadPerm(node, "v_perm"));
   const std::array<size_t, 4> y_perm = ReadPerm(node, "y_perm");
-  std::swap(k.view.position, k.view.element);  // it is [batch, heads, depth, keys]
+  std::swap(k.view.position, k.view.element);  // the permuted operand is [batch, heads, depth, keys]
   std::swap(k.sizes[2], k.sizes[3]);
 
   Attention attention;

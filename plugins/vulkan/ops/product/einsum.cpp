@@ -1,5 +1,5 @@
-// Einsum: operands are contracted two at a time, each time as a batch of matrix products of what they become when they
-// are arranged for it.
+// Einsum: operands are contracted two at a time. A contraction arranges both operands for a batch of GEMMs, unless
+// their layout fits already, and multiplies them.
 #include <algorithm>
 #include <map>
 
@@ -23,11 +23,12 @@ Labels Join(std::initializer_list<Labels> parts) {
   return all;
 }
 
-// A tensor with one label a dimension.
+// A tensor with a label for each dimension.
 struct Operand {
   int32_t tensor = -1;
-  std::map<int, int64_t>
-      strides;  // 0 where a dimension of 1 is broadcast; of a label that occurs twice, the diagonal's
+  // Stride of each label. It is 0 for a dimension of 1, which is broadcast. A label that occurs twice has the stride of
+  // the diagonal.
+  std::map<int, int64_t> strides;
 };
 
 class Contraction {
@@ -46,7 +47,7 @@ class Contraction {
     return operand;
   }
 
-  // The operand in the order of `labels`, summed over what it has besides, in `to`.
+  // Writes the operand to `to`, in the order of `labels` and summed over its other labels.
   void Arrange(const Operand& operand, const Labels& labels, int32_t to) {
     Labels summed;
     for (const auto& [label, stride] : operand.strides)
@@ -71,7 +72,8 @@ class Contraction {
     r_.Add(std::move(dispatch));
   }
 
-  // a times b, keeping the labels in `kept`; into `to`, if the result's order is `order`.
+  // Contracts a and b, keeping the labels in `kept`. The result is written to `to` if its labels come out in the order
+  // `order`.
   Operand Multiply(const Operand& a, const Operand& b, const Labels& kept, const Labels& order, int32_t to) {
     Labels batch, rows, columns, inner;
     for (const auto& [label, stride] : a.strides) {
@@ -82,7 +84,7 @@ class Contraction {
     }
     for (const auto& [label, stride] : b.strides)
       if (!a.strides.contains(label) && Contains(kept, label)) columns.push_back(label);
-    // The result's axes stand as far as possible in the order that is wanted.
+    // The result's axes are in the wanted order as far as possible.
     for (Labels* labels : {&batch, &rows, &columns}) Sort(order, labels);
 
     Product product;
@@ -123,7 +125,7 @@ class Contraction {
     });
   }
 
-  // Whether the operand's elements lie in the order of `labels`, and it has no other.
+  // Whether the operand has exactly these labels, and its elements lie in their order.
   bool IsArranged(const Operand& operand, const Labels& labels) const {
     if (operand.strides.size() != labels.size()) return false;
     int64_t stride = 1;

@@ -1,4 +1,4 @@
-// MatMul and Gemm, and those of the kit with what follows them.
+// MatMul and Gemm of ONNX, and those of the kit, which have operators fused behind them: bias, residual, activation.
 #include "epiphyte/kit/abi/fail.hpp"
 #include "epiphyte/kit/fuse/operators.hpp"
 #include "epiphyte/kit/shape/product.hpp"
@@ -11,7 +11,8 @@ namespace {
 
 void PackMatMul(Packing& packing) { PackSecondOperand(packing, false); }
 
-// Which matrices of the operands belong together: a stride each where there is one, else a table.
+// Sets which matrices of the operands a batch multiplies: by a stride for each operand if possible, else by a table of
+// offsets.
 void SetBatches(const kit::ProductShape& shape, Product* product) {
   const int64_t a_size = shape.m * shape.k, b_size = shape.k * shape.n, y_size = shape.m * shape.n;
   product->y.batch = y_size;
@@ -48,7 +49,7 @@ void RecordMatMul(Recording& r) {
   product.y = {y, shape.n, 1};
   SetBatches(shape, &product);
   if (product.batches > 1 && product.offsets.empty() && product.b.batch == 0) {
-    // One matrix for all: their rows are rows of one product.
+    // All batches multiply by the same matrix, so that their rows are the rows of one product.
     product.m *= product.batches;
     product.batches = 1;
   }
@@ -73,7 +74,7 @@ void RecordMatMul(Recording& r) {
 bool IsTransposed(const ir::Node& node, std::string_view which) { return node.Int(which, 0) != 0; }
 
 void PackGemm(Packing& packing) {
-  // Packed weights are read with the rows of the first operand.
+  // The kernels for a packed operand need a first operand with dense rows.
   if (!IsTransposed(packing.node(), "transA")) PackSecondOperand(packing, IsTransposed(packing.node(), "transB"));
 }
 

@@ -17,12 +17,13 @@
 namespace epiphyte::vulkan {
 namespace {
 
-// Blocks of 8 x 8 take half of the loads, but a device wants enough invocations to be busy.
+// Least number of 8 x 8 blocks for which they are used. They take half of the loads, but a device needs enough
+// invocations to be busy.
 constexpr int64_t kLeastLargeBlocks = 256;
-// Products with at most this many rows divide long sums among invocations (shaders/matmul_split.comp).
+// A product with at most this many rows divides long sums among invocations (shaders/matmul_split.comp).
 constexpr int64_t kMostSplitRows = 4;
 constexpr int64_t kLeastSplit = 64;
-// With this many columns, in fours, a device is busy without dividing the sums, if rows are read as they lie.
+// Number of groups of four contiguous columns that keeps a device busy without dividing the sums.
 constexpr int64_t kManyFours = int64_t{1} << 15;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
@@ -37,7 +38,7 @@ Reading ReadingOf(const Product& product) {
   const MatrixView& a = product.a;
   const MatrixView& b = product.b;
   bool a_aligned = a.column == 1 && IsAligned(a.row) && IsAligned(a.batch) &&
-                   (IsAligned(product.k) || a.row >= product.k);  // then it is filled up
+                   (IsAligned(product.k) || a.row >= product.k);  // a longer row is padded
   bool b_aligned = IsAligned(b.batch);
   for (size_t i = 0; i + 2 < product.offsets.size(); i += 3) {
     a_aligned = a_aligned && IsAligned(product.offsets[i]);
@@ -53,10 +54,10 @@ Reading ReadingOf(const Product& product) {
 struct Choice {
   std::string kernel;
   int64_t rows = 1, columns = 4;        // size of the block that an invocation computes
-  std::optional<WorkgroupTiles> tiles;  // instead: in tiles that a workgroup shares
-  std::optional<CoopTiles> coop;        // or by cooperative matrices
-  std::optional<RowWork> split;         // who divide the sums of `rows` rows and four times `across` columns
-  uint32_t across = 1;                  // fours of columns that lie side by side
+  std::optional<WorkgroupTiles> tiles;  // instead of blocks: tiles in workgroup memory
+  std::optional<CoopTiles> coop;        // instead of blocks: tiles of cooperative matrices
+  std::optional<RowWork> split;         // how the sums of `rows` rows and 4 * `across` columns are divided
+  uint32_t across = 1;                  // groups of four columns that lie side by side
 };
 
 // Loop passes of an invocation that computes its sums alone.
@@ -64,7 +65,7 @@ uint64_t PassesAlone(const Product& product, Reading reading) {
   return static_cast<uint64_t>(reading == Reading::kAny ? product.k : product.k / 4 + 1);
 }
 
-// For few rows: instead of `plain`, sums that are divided, if that is better.
+// The choice for few rows: a kernel that divides the sums, or `plain` if that is better.
 Choice Split(Recording& r, const Product& product, Reading reading, Choice plain) {
   const std::string_view name = kReadingNames[static_cast<size_t>(reading)];
   const Capabilities& capabilities = r.capabilities();
@@ -91,7 +92,7 @@ Choice Split(Recording& r, const Product& product, Reading reading, Choice plain
   return choice;
 }
 
-// By cooperative matrices, if that is possible and worth it.
+// The tiles of cooperative matrices, if these are possible and worth it.
 std::optional<CoopTiles> Cooperative(Recording& r, const Product& product, Reading reading, EpElementType type,
                                      bool is_large) {
   const Capabilities& capabilities = r.capabilities();
@@ -112,7 +113,7 @@ std::optional<CoopTiles> Cooperative(Recording& r, const Product& product, Readi
 Choice Choose(Recording& r, const Product& product, Reading reading, EpElementType type) {
   const std::string name(kReadingNames[static_cast<size_t>(reading)]);
   const Capabilities& capabilities = r.capabilities();
-  // Then whatever needs fewer passes will do.
+  // If sums are too long for one invocation, any kernel with fewer passes will do, even a slow one.
   const bool too_long = PassesAlone(product, reading) > capabilities.max_passes;
   const bool is_large = product.m >= kLeastTiled && product.n >= kLeastTiled && product.k >= kLeastTiled;
   if (const auto tiles = Cooperative(r, product, reading, type, is_large)) {
@@ -186,7 +187,7 @@ void RecordProduct(Recording& r, const Product& product) {
                          Word(product.activation.beta)};
   dispatch.parameters.insert(dispatch.parameters.end(), product.offsets.begin(), product.offsets.end());
   const auto or_a = [&](int32_t tensor) { return Recording::ReadTensor(tensor >= 0 ? tensor : product.a.tensor); };
-  // A product of nothing is 0: its operands have no elements that could be bound.
+  // With k = 0 all sums are 0. The operands have no elements that could be bound, so that scratch tensors are.
   const bool nothing = product.k == 0;
   const auto operand = [&](int32_t tensor) {
     return nothing ? Recording::ReadTensor(r.Scratch(type, {4})) : Recording::ReadTensor(tensor);

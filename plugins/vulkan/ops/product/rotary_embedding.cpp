@@ -1,5 +1,5 @@
-// RotaryEmbedding: pairs of elements of each head are turned by an angle that depends on the position. Positions are
-// indices into the caches as Gather has them: see indices.h for what becomes of those outside.
+// RotaryEmbedding rotates pairs of elements of each head by an angle that depends on the position. Positions are
+// indices into the caches, as Gather has them; move/indices.h says how indices out of range are handled.
 #include "epiphyte/kit/abi/fail.hpp"
 #include "plugins/vulkan/ops/move/indices.h"
 #include "plugins/vulkan/ops/recording.h"

@@ -14,7 +14,7 @@
 namespace epiphyte::vulkan {
 namespace {
 
-// Positions are computed in 32 bits.
+// Largest size and attribute of a window. The shaders compute positions in 32 bits.
 constexpr int64_t kMostOfWindow = int64_t{1} << 29;
 
 kit::ConvolutionShape ShapeOf(const Recording& r, const ProductOperands& inputs) {
@@ -34,7 +34,7 @@ Dispatch MakeConvolution(Recording& r, const kit::ConvolutionShape& shape, const
     kit::FailArgument("x_zero_point has ", r.InputDims(inputs.x_zero).Count(), " elements, expected one");
   const int64_t w_zero_stride =
       r.HasInput(inputs.w_zero) ? ParameterStride(r, inputs.w_zero, shape.filters(), "w_zero_point", "filter") : 0;
-  // An invocation has four filters.
+  // An invocation computes four filters.
   const int64_t invocations = shape.positions() * ((shape.filters_per_group() + 3) / 4) * shape.group * shape.x[0];
   dispatch.parameters = {Word(invocations),
                          Word(shape.x[1]),
@@ -43,7 +43,7 @@ Dispatch MakeConvolution(Recording& r, const kit::ConvolutionShape& shape, const
                          Word(shape.filters_per_group()),
                          Word(w_zero_stride),
                          0};
-  // Dimensions that aren't there are the first ones, of one element.
+  // If the convolution has fewer than three dimensions, the missing ones come first and have the value `absent`.
   const size_t missing = 3 - shape.spatial();
   const auto add = [&](int64_t absent, const auto& of) {
     for (size_t d = 0; d < 3; ++d) {

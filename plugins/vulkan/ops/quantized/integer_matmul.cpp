@@ -1,6 +1,5 @@
-// MatMulInteger and QLinearMatMul: numpy's matmul of 8-bit tensors with zero points; and the kit's QLinearMatMul, with
-// a bias, a second operand that may be transposed, and a result that is kept within bounds. A constant matrix is packed
-// (quads.h).
+// MatMulInteger and QLinearMatMul: numpy's matmul of 8-bit tensors with zero points. The kit's QLinearMatMul also has a
+// bias, a second operand that may be transposed, and a clamped result. A constant matrix is packed (quads.h).
 #include "epiphyte/kit/abi/fail.hpp"
 #include "epiphyte/kit/fuse/operators.hpp"
 #include "epiphyte/kit/shape/arithmetic.hpp"
@@ -12,8 +11,8 @@
 namespace epiphyte::vulkan {
 namespace {
 
-// Strides of zero points by matrix and by row or column: there are one, one for each of `size`, or those of each
-// matrix.
+// Strides of zero points from matrix to matrix and from row to row (or column to column). There is one zero point, one
+// for each of `size` rows or columns, or `size` for each matrix.
 struct ZeroStrides {
   int64_t matrix = 0, item = 0;
 
@@ -30,7 +29,7 @@ struct ZeroStrides {
   }
 };
 
-// The second operand [k, n], or transposed.
+// The layout of the second operand, which is [k, n], or [n, k] if it is transposed.
 PackedFilters WeightsOf(int64_t k, int64_t n, bool transposed) {
   PackedFilters weights;
   weights.filters = n;

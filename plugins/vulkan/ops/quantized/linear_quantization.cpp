@@ -22,7 +22,8 @@ ScaleIndex IndexOf(const Recording& r) {
 // --- DequantizeLinear
 
 constexpr kit::TypeSet kComputed = kDeviceBytes | kit::Types(EP_TYPE_INT32);
-// Constants of these become floats, or weights of products, when a partition is compiled (kit/fuse/dequantized.hpp).
+// Types without a kernel. Constants of these types become floats, or weights of MatMulNBits, when a partition is
+// compiled (kit/fuse/dequantized.hpp).
 constexpr kit::TypeSet kFolded =
     kit::Types(EP_TYPE_INT4, EP_TYPE_UINT4, EP_TYPE_INT2, EP_TYPE_UINT2, EP_TYPE_INT16, EP_TYPE_UINT16);
 
@@ -85,7 +86,7 @@ void RecordQuantize(Recording& r) {
 
 // --- DynamicQuantizeLinear
 
-// Invocations that look for the range.
+// Largest number of invocations that search for the range of the input.
 constexpr int64_t kMostParts = 1024;
 
 void RecordDynamicQuantize(Recording& r) {

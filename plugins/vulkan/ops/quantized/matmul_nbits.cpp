@@ -1,5 +1,5 @@
-// MatMulNBits of com.microsoft: A times the transpose of weights of a few bits, [N, blocks, bytes of a block], with a
-// scale and perhaps a zero point for each block.
+// MatMulNBits of com.microsoft: A times the transpose of weights of 2, 4 or 8 bits. The weights are [N, blocks, bytes
+// of a block]; each block has a scale and optionally a zero point.
 #include "epiphyte/kit/abi/fail.hpp"
 #include "epiphyte/kit/shape/arithmetic.hpp"
 #include "plugins/vulkan/ops/quantized/quantization.h"
@@ -51,7 +51,7 @@ void RecordMatMulNBits(Recording& r) {
   if (m == 0) return;
   const int64_t rows = m == 1 ? 1 : 4;  // rows of the result that an invocation computes
   const int64_t row_blocks = (m + rows - 1) / rows;
-  // Four columns are shared, word by word.
+  // Invocations that share a row compute four columns, and divide their words.
   const RowWork work(r.capabilities(), {.count = row_blocks * ((n + 3) / 4),
                                         .length = blocks * (block * bits / 32),
                                         .passes = 1 + 32 / bits,

@@ -12,7 +12,7 @@ namespace epiphyte::vulkan {
 namespace {
 
 constexpr char kWeights[] = "quads";
-// With it, some filter's zero point isn't 0.
+// Keys of the table of filters. The second one is used if the zero point of any filter isn't 0.
 constexpr char kTable[] = "table", kTableWithZeros[] = "table_with_zeros";
 constexpr int64_t kFilters = PackedFilters::kBlock;  // filters that an invocation computes
 constexpr int64_t kPositions = 8;                    // output positions that an invocation computes
@@ -21,7 +21,8 @@ constexpr size_t kXScale = 1, kWScale = 4, kYScale = 6, kYZero = 7, kBias = 8;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Filters of one channel each, one for each channel: lanes are channels, and nothing is summed over them.
+// Whether each channel has one filter, which reads that channel alone. The bytes of a word are then different channels,
+// and nothing is summed over them.
 bool IsDepthwise(const PackedFilters& shape) { return shape.channels == 1 && shape.filters == 1 && shape.groups > 1; }
 
 Dims WeightDims(const PackedFilters& shape) {
@@ -52,7 +53,7 @@ class Parameter {
   const int64_t count_;
 };
 
-// The byte of the weights as a number with a sign.
+// A weight as a signed byte; weights of uint8 are reduced by 128.
 int32_t SignedByte(const ir::Tensor& w, int64_t at) {
   return w.type == EP_TYPE_INT8 ? w.as<int8_t>()[at] : w.as<uint8_t>()[at] - 128;
 }
@@ -80,7 +81,7 @@ class Packer {
     return bytes;
   }
 
-  // Σ (w - zero) of a filter; wraps.
+  // Σ (w - zero) over the weights of a filter; wraps.
   int32_t Sum(int64_t group, int64_t filter, int32_t zero) const {
     uint32_t sum = 0;
     for (int64_t channel = 0; channel < shape_.channels; ++channel)
@@ -93,7 +94,7 @@ class Packer {
   int64_t At(int64_t group, int64_t filter, int64_t channel, int64_t tap) const {
     return group * shape_.group_stride + filter * shape_.filter_stride + channel * shape_.channel_stride + tap;
   }
-  // 0 beyond the last group, filter or channel.
+  // A weight as a signed byte; 0 beyond the last group, filter or channel.
   int32_t Byte(int64_t group, int64_t filter, int64_t channel, int64_t tap) const {
     if (group >= shape_.groups || filter >= shape_.filters || channel >= shape_.channels) return 0;
     return SignedByte(w_, At(group, filter, channel, tap));
@@ -109,7 +110,7 @@ class Packer {
   const PackedFilters& shape_;
 };
 
-// The row that all filters have in common: y's zero point, and the least and the greatest number that it may become.
+// The first row of the table, which all filters share: y's zero point, and the least and greatest value of y.
 std::array<int32_t, 4> CommonRow(const Packing& packing) {
   const ir::Tensor* zero = packing.Constant(kYZero);
   const ResultBounds bounds(packing.node(), zero->type);
@@ -181,7 +182,7 @@ void FailNotPacked() {
 
 namespace {
 
-// The input as the kernels read it.
+// The input in quads, as the kernels read it.
 struct Quads {
   int32_t tensor = -1;
   uint32_t flip = 0;                        // XOR mask that the kernel applies to each word
@@ -189,7 +190,7 @@ struct Quads {
   int64_t plane = 1, group = 1, image = 1;  // strides, in words
 };
 
-// `is_signed`: the kernel reads bytes with a sign.
+// Brings the input into quads. `is_signed` says whether the kernel reads signed bytes.
 Quads QuadsOf(Recording& r, const QuadProduct& product, int64_t groups, int64_t channels, bool is_signed) {
   const ProductOperands& operands = product.operands;
   const EpElementType type = r.InputType(operands.x);
@@ -203,7 +204,8 @@ Quads QuadsOf(Recording& r, const QuadProduct& product, int64_t groups, int64_t 
   made.group = made.plane * quads;
   made.image = made.group * groups;
   const uint32_t flip = made.zero_flip * 0x01010101u;
-  // Read as it is: nothing lies between or beside its bytes. (A padding may be negative.)
+  // The kernel reads the input as it is if its planes have one element, without padding, and its channels fill whole
+  // words. (A padding may be negative, so the size alone doesn't rule it out.)
   if (size(product.in) == 1 && made.plane == 1 && product.before == std::array<int64_t, 3>{} && channels % 4 == 0) {
     made.tensor = r.InputTensor(operands.x);
     made.flip = flip;
@@ -234,7 +236,8 @@ uint32_t BlocksOfWorkgroup(const Capabilities& capabilities, int64_t invocations
   return found;
 }
 
-// Byte outputs only: whether four contiguous bytes are computed together. 0: no; 1: four positions; 2: four filters.
+// The shaders' kStore: how the bytes of y are stored. 0: one by one; 1: four positions in a word; 2: four filters in a
+// word. Int32 sums are stored one by one.
 uint32_t StoreOf(bool requantized, int64_t rows_at_once, int64_t positions, int64_t y_position, int64_t filters,
                  int64_t y_filter) {
   if (!requantized) return 0;

@@ -1,5 +1,5 @@
-// RNN, GRU and LSTM. The products with the inputs of all steps are one matrix product; then there is a dispatch, or
-// two, for each step.
+// RNN, GRU and LSTM. In each direction, one GEMM multiplies the inputs of all steps by W. Then each step takes one
+// dispatch, or two.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -19,7 +19,8 @@ struct Function {
   float alpha = 0, beta = 0;
 };
 
-// Alphas and betas of all activations of a node are listed together: each takes those that it has, in order.
+// The activations: name, kind in the shader, number of parameters, and their defaults. A node lists the alphas and the
+// betas of all its activations together; each activation takes as many as it has parameters, in order.
 constexpr struct {
   std::string_view name;
   uint32_t kind;
@@ -66,7 +67,7 @@ struct Attributes {
   float clip = 0;
   std::array<std::array<Function, 3>, 2> functions{};  // by direction
 
-  // Throws for what makes no sense.
+  // Throws if the attributes are invalid.
   Attributes(const ir::Node& node, Cell of)
       : cell(of),
         gates(of == Cell::kLstm  ? 4
@@ -164,7 +165,7 @@ class Recorder {
     return state;
   }
 
-  // The products of the inputs of all steps, [rows, gates, hidden].
+  // Multiplies the inputs of all steps by W. The result is [rows, gates, hidden]; a row is a step of a sequence.
   int32_t Project(int64_t d) {
     const int64_t width = attributes_.gates * hidden_;
     Product product;

@@ -8,7 +8,7 @@
 namespace epiphyte::vulkan {
 namespace {
 
-// Invocations for one line: when there are few and they are long.
+// Invocations that share a line. Several do if lines are few and long.
 int64_t PartsFor(int64_t lines, int64_t size) {
   constexpr int64_t kEnough = 4096;
   if (lines >= kEnough) return 1;

@@ -11,7 +11,7 @@ using Combine = Reduction::Combine;
 using Load = Reduction::Load;
 using Finish = Reduction::Finish;
 
-// Which dimensions are reduced; false when none is and the input is the result.
+// Reads which dimensions are reduced. Returns false if none is, so that the input is the result.
 bool ReadAxes(Recording& r, std::vector<bool>* reduced) {
   const ir::Node& node = r.node();
   const size_t rank = r.InputDims(0).size();
@@ -33,7 +33,7 @@ void RecordReduce(Recording& r) {
   AddReduction(r, {kCombine, kLoad, kFinish}, r.InputTensor(0), x, reduced, y);
 }
 
-// With the maximum as shift, so that nothing overflows.
+// ReduceLogSumExp, with the maximum as shift, so that nothing overflows.
 void RecordLogSumExp(Recording& r) {
   const Dims x = r.InputDims(0);
   std::vector<bool> reduced;
@@ -52,11 +52,7 @@ void Register_reduce(OperatorTable& table) {
   constexpr kit::TypeSet kNumbers = kDeviceFloats | kit::Types(EP_TYPE_INT32, EP_TYPE_INT64, EP_TYPE_UINT32);
   constexpr kit::TypeSet kOrdered = kNumbers | kit::Types(EP_TYPE_INT8, EP_TYPE_UINT8, EP_TYPE_BOOL);
   const auto add = [&](std::string_view op_type, kit::TypeSet types, void (*record)(Recording&), auto* on_host) {
-    table.Add({.op_type = op_type,
-               .types = types,
-               .record = record,
-               .host_inputs = 1u << 1,
-               .on_host = on_host});
+    table.Add({.op_type = op_type, .types = types, .record = record, .host_inputs = 1u << 1, .on_host = on_host});
   };
   using OnHost = std::vector<HostTensor> (*)(const ir::Node&, HostInputs);
   constexpr OnHost kNever = nullptr;

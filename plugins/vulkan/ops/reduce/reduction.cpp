@@ -15,7 +15,8 @@ struct Group {
   int64_t stride;
 };
 
-// The dimensions that are reduced, or those that are not, with neighbours joined; at least one group.
+// The dimensions that are reduced (`wanted`), or those that are not, with neighbours joined. There is at least one
+// group.
 std::vector<Group> GroupsOf(const Dims& dims, const std::vector<bool>& reduced, bool wanted) {
   const Dims strides = kit::RowMajorStrides(dims);
   std::vector<Group> groups;
@@ -41,10 +42,10 @@ int64_t CountOf(const std::vector<Group>& groups) {
   return count;
 }
 
-// How many invocations share a reduction: when there are few, so that the device has enough to do.
+// The number of invocations that share a reduction. Few reductions are divided, so that the device has enough to do.
 int64_t PartsFor(int64_t outputs, int64_t reduced) {
   constexpr int64_t kEnough = 4096;    // invocations
-  constexpr int64_t kWorthwhile = 32;  // elements for each
+  constexpr int64_t kWorthwhile = 32;  // elements of an invocation
   constexpr int64_t kMost = 64;
   if (outputs >= kEnough) return 1;
   return std::clamp<int64_t>(std::min(kEnough / std::max<int64_t>(outputs, 1), reduced / kWorthwhile), 1, kMost);
@@ -115,7 +116,8 @@ void AddReduction(Recording& r, const Reduction& reduction, int32_t x, const Dim
   const EpElementType from = r.tensor(x).type;
   if (!r.HasShader(ShaderOf(from, r.tensor(y).type, "_subgroup")))
     rows.cannot = kit::TextOf("there is none for ", kit::TypeName(from));
-  // Then outputs do lie so, and an invocation for each reads neighbours together.
+  // If the reduced elements aren't contiguous, the outputs are. With one invocation an output, neighbouring invocations
+  // then read neighbouring elements.
   if (gone.back().stride != 1) rows.needless = "what is reduced doesn't lie side by side";
   const RowWork work(r.capabilities(), rows);
   r.Note(work.Explain("reduce"));

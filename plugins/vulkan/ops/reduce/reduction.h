@@ -1,9 +1,9 @@
-// Reduction: the elements of some dimensions made into one, for the reductions of ONNX, global pools and statistics.
+// Reduction: reduces some dimensions of a tensor, for the reductions of ONNX, global pools and statistics.
 //
 //     const int32_t mean = r.Scratch(EP_TYPE_FLOAT, kit::ReducedDims(x, mask, true));
 //     AddReduction(r, {.finish = Reduction::Finish::kMean}, r.InputTensor(0), x, mask, mean);
 //
-// Few long reductions are divided into parts, which a second dispatch reduces, or among the invocations of a subgroup.
+// Few long reductions are divided into parts that a second dispatch reduces, or among the invocations of a subgroup.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ struct Reduction {
   Finish finish = Finish::kNothing;
 };
 
-// From tensor x, seen as one of shape `dims`, to one without the dimensions that `reduced` marks: of the same type or,
-// from float16, to float. `shift` is a float tensor with as many elements as the result; -1: none is needed.
+// Reduces tensor x, viewed in shape `dims`, to tensor y, over the dimensions that `reduced` marks. y has the type of x,
+// or is float if x is float16. `shift` is a float tensor with as many elements as y; -1: none is needed.
 void AddReduction(Recording& r, const Reduction& reduction, int32_t x, const Dims& dims,
                   const std::vector<bool>& reduced, int32_t y, int32_t shift = -1);
 

@@ -1,4 +1,4 @@
-// TopK, of all versions: k is an attribute in the first and an input afterwards.
+// TopK of all versions. k is an attribute in the first version and an input in later ones.
 #include <bit>
 
 #include "epiphyte/kit/abi/fail.hpp"
@@ -9,7 +9,7 @@
 namespace epiphyte::vulkan {
 namespace {
 
-// Up to this size of the axis, comparing each element with all others takes less than sorting.
+// Largest size of the axis for which comparing each element with all others takes less than sorting.
 constexpr int64_t kMostRanked = 1024;
 
 struct TopK {
