@@ -28,8 +28,8 @@ struct Command {
   std::array<uint32_t, 3> groups = {1, 1, 1};
   uint64_t work = 0;    // multiply-adds or elements: a run is divided into submissions of about as much work
   bool copies = false;  // copies the first binding to the second; left out if both are the same range
-  bool full_subgroups =
-      false;  // subgroups have the device's full size if it guarantees that; workgroups are a multiple of them
+  // Subgroups have the device's full size if it guarantees that; workgroups are a multiple of them.
+  bool full_subgroups = false;
 };
 
 struct CommandList {
