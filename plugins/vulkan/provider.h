@@ -47,7 +47,7 @@ class Provider final : public kit::Provider {
   kit::ShareGroup<ShareWorkspace> share_;
   const DeviceMemories& memories_;
   uint32_t index_ = 0;           // index among the instance's devices
-  kit::DeviceRuns device_runs_;  // false if the host has no devices or the session listed other ones
+  kit::DeviceRuns device_runs_;  // false if the host has no devices or the session listed other devices
   std::shared_ptr<Device> device_;
   std::shared_ptr<MemoryLimit> limit_;                    // null: no limit
   Capabilities capabilities_;                             // the device's, as the session's options adjust them

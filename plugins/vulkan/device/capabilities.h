@@ -60,8 +60,8 @@ struct Capabilities {
   uint64_t max_buffer_range = 128u << 20;    // bytes that one binding can cover: the largest tensor
   uint64_t buffer_offset_alignment = 256;    // alignment of the offsets of bindings
   uint32_t max_bindings = kLeastBindings;    // buffers of a dispatch without its parameters
-  // Most passes of all loops of one invocation together. A device with such a limit ends the loops early without an
-  // error.
+  // Maximum number of passes of all loops of one invocation together. A device with such a limit ends the loops early
+  // without an error.
   uint64_t max_passes = UINT64_MAX;
 
   bool Has(Capability capability) const { return has[static_cast<size_t>(capability)]; }

@@ -76,7 +76,7 @@ class Buffer {
   // The id is unique: no other buffer of the device ever has it, not even after this one is destroyed.
   uint64_t id() const { return id_; }
   uint64_t size() const { return size_; }
-  // The host's mapping of the buffer; null where it can't be mapped.
+  // The host's mapping of the buffer; null if it can't be mapped.
   std::byte* mapped() const { return mapped_; }
 
   // Returns a new descriptor, which the caller closes. The buffer must come from AllocateExportable.

@@ -97,7 +97,7 @@ Validation ValidationOfEnvironment() {
 
 InstanceHandles::~InstanceHandles() {
   // Drivers shut themselves down when the process ends. The host's static variables, which may hold sessions, are
-  // destroyed only after that.
+  // destroyed only after that, so nothing is destroyed here then.
   if (kit::ProcessEnd::IsOver()) return;
   if (messenger != VK_NULL_HANDLE) destroy_messenger(instance, messenger, nullptr);
   if (instance != VK_NULL_HANDLE) vk.vkDestroyInstance(instance, nullptr);

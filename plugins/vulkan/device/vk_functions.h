@@ -24,7 +24,7 @@ namespace epiphyte::vulkan {
   F(vkCreateDevice) \
   F(vkGetDeviceProcAddr)
 
-// Functions of instance extensions; null where no device has the extension.
+// Functions of instance extensions; null if no device has the extension.
 #define EPIPHYTE_VK_OPTIONAL_INSTANCE_FUNCTIONS(F) F(vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)
 
 #define EPIPHYTE_VK_DEVICE_FUNCTIONS(F) \
@@ -79,7 +79,7 @@ namespace epiphyte::vulkan {
   F(vkCmdResetQueryPool) \
   F(vkCmdWriteTimestamp)
 
-// Functions of extensions and of later Vulkan versions; null where the device lacks them.
+// Functions of extensions and of later Vulkan versions; null if the device lacks them.
 #define EPIPHYTE_VK_OPTIONAL_FUNCTIONS(F) \
   F(vkWaitSemaphores) \
   F(vkGetSemaphoreCounterValue) \

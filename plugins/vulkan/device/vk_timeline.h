@@ -6,7 +6,7 @@
 //     timeline.Wait(number, UINT64_MAX);     // sleeps
 //
 // All timelines of a device share its queue. Commands begin with a barrier, so everything submitted before them on any
-// timeline is done first. When a number is reached, every smaller number is reached too.
+// timeline is done first. When a number is reached, everything submitted before it is done, too.
 #pragma once
 
 #include <atomic>

@@ -2,7 +2,7 @@
 // other values in its memory.
 //
 //     DevicePool pool(instance);
-//     std::shared_ptr<Device> device = pool.Get(0);   // open until its last user lets go of it
+//     std::shared_ptr<Device> device = pool.Get(0);   // open until its last user releases it
 //
 // [any thread]
 #pragma once

@@ -28,7 +28,7 @@ struct NsdkProgram {
 
 struct NsdkExecution {
   const Graph* graph;
-  std::vector<std::vector<uint8_t>> results;  // by tensor: what operators write
+  std::vector<std::vector<uint8_t>> results;  // by tensor: results of operators
   std::vector<void*> bound[2];                // by NsdkDirection
   std::atomic<bool> busy = false;
 };

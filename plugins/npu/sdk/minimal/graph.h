@@ -1,6 +1,6 @@
 // Graphs as this SDK keeps them: taken from a caller's nsdk.h structs or from a blob, checked, then never changed.
 //
-//   Graph graph = TakeGraph(nsdk_graph);      // throws Error: the caller broke a rule, or the SDK hasn't that operator
+//   Graph graph = TakeGraph(nsdk_graph);      // throws Error: the caller broke a rule, or the SDK lacks that operator
 //   graph.name, graph.tensors[graph.ops[0].inputs[0]].dims
 #pragma once
 
