@@ -14,8 +14,8 @@ namespace epiphyte::npu {
 // option.
 std::span<const kit::Option> DeclaredOptions();
 
-// Options that are passed to the SDK: those without their default value. Throws INVALID_ARGUMENT if `sdk_options` isn't
-// "key=value,…".
+// Options that are passed to the SDK: those that differ from their default value. Throws INVALID_ARGUMENT if
+// `sdk_options` isn't "key=value,…".
 SdkOptions OptionsOfSdk(const std::map<std::string, std::string>& given);
 
 }  // namespace epiphyte::npu

@@ -36,7 +36,7 @@ kit::CompatibilityKey BaseKey(const SdkContext& context) {
   return key;
 }
 
-// The host passes values with the node's own types and shapes.
+// Compares a graph's ports with the EPContext node, because the host passes values with the node's types and shapes.
 void CheckPorts(const std::vector<Port>& ports, size_t count, bool inputs, const kit::NodeView& node,
                 std::string_view graph) {
   const char* const what = inputs ? "input" : "output";

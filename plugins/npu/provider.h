@@ -49,7 +49,7 @@ class Provider final : public kit::Provider {
 
 // Compatibility of contexts, as far as it can be told without their blobs: "sdk=…;architecture=…;blob=…".
 std::string CompatibilityInfo(const SdkContext& context);
-// The verdict on such a text; NOT_APPLICABLE if the text doesn't tell.
+// The verdict on such a text; NOT_APPLICABLE if it names no blob version.
 kit::ContextVerdict JudgeCompatibility(const SdkContext& context, std::string_view info);
 
 }  // namespace epiphyte::npu

@@ -1,4 +1,4 @@
-// The vulkan plugin: what its providers have in common, and the library's one exported symbol.
+// The vulkan plugin: the state that its providers share, and the library's one exported symbol.
 #include "epiphyte/kit/plugin/plugin.hpp"
 
 #include <deque>
@@ -15,8 +15,8 @@ EpDeviceKind KindOf(DeviceType type) {
   return type == DeviceType::kOther || type == DeviceType::kSoftware ? EP_DEVICE_OTHER : EP_DEVICE_GPU;
 }
 
-// "Vulkan 1.3.230: storage16, int64; not used because slow: subgroup 8; without coopmat": what doctor shows of the
-// capability table.
+// The capability table as doctor shows it: "Vulkan 1.3.230: storage16, int64; not used because slow: subgroup 8;
+// without coopmat".
 std::string Describe(uint32_t version, const Capabilities& capabilities) {
   std::string has, slow, lacks;
   for (size_t i = 0; i < static_cast<size_t>(Capability::kCount); ++i) {
@@ -39,7 +39,8 @@ class Plugin final : public kit::Plugin {
   explicit Plugin(const kit::PluginConfig& config) : kit::Plugin(config) {
     InstanceOptions options;
     options.validation = ValidationOfEnvironment();
-    // For all sessions and streams, as a session's option `disable` is for its kernels.
+    // The manifest's parameter `disable` applies to all sessions and streams. A session's option `disable` applies to
+    // its own kernels only.
     const std::string disabled(config.Parameter("disable").value_or(""));
     options.adjust = [disabled](Capabilities& capabilities) { Disable(disabled, &capabilities); };
     options.log = [log = log()](const std::string& message) { log.Warning(message); };

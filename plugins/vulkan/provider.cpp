@@ -51,7 +51,7 @@ Provider::Provider(const OperatorTable& operators, Instance& instance, DevicePoo
   Prefer(options.Text("prefer"), &capabilities_);
   CheckDisabled(options.Text("disable"));
   device_ = devices.Get(index_);
-  // A kernel's device is one of those that the session named.
+  // A kernel may only name a device that the session listed.
   if (std::ranges::find(config.devices, index_) != config.devices.end()) device_runs_ = kit::DeviceRuns(config.host);
   if (const int64_t mib = options.Int("memory_limit"); mib > 0)
     limit_ = std::make_shared<MemoryLimit>(static_cast<uint64_t>(mib) << 20);
@@ -103,7 +103,7 @@ CompileConfig Provider::MakeConfig(const kit::Task& task, std::string_view name)
 std::unique_ptr<kit::Kernel> Provider::Compile(const kit::Partition& partition) {
   ir::Graph graph = ir::Import(host(), partition.graph.handle(), std::string(partition.name));
   CompileConfig config = MakeConfig(partition.task, partition.name);
-  // The host lets go of the model's weights that have been read when it hears of progress.
+  // The host unmaps the model's weights that have been read each time progress is reported.
   constexpr uint64_t kMadeBetweenReports = uint64_t{16} << 20;
   uint64_t made = 0;
   Fuse(graph, operators_, capabilities_, [&](uint64_t bytes) {
@@ -112,8 +112,8 @@ std::unique_ptr<kit::Kernel> Provider::Compile(const kit::Partition& partition) 
     made = 0;
     config.progress(0, graph.nodes.size());
   });
-  // A workspace outlives its providers, and references of a provider end with it: weights that a group shares are
-  // copied.
+  // Weights that a share group shares are copied. The group's workspace outlives its providers, but a constant that a
+  // provider retains ends with the provider.
   if (!share_) config.retain = [&](ir::Constant& constant) { ir::Retain(host(), partition.task.handle(), constant); };
   config.drop = [&](ir::Constant& constant) { ir::Drop(host(), partition.task.handle(), constant); };
   std::shared_ptr<CompiledGraph> compiled;
@@ -217,7 +217,8 @@ Provider::Container Provider::Open(std::span<const std::byte> payload) const {
   if (found.verdict == EP_CONTEXT_UNSUPPORTED)
     throw kit::Error(EP_STATUS_INVALID_GRAPH, "the vulkan context can't be used here: " + found.reason);
   std::string why_not = found.reason;
-  const kit::OwnSection pipelines = PipelinesOf(*context);  // a driver checks them and believes what it read
+  // This is a private copy, so the bytes can't change between the driver's check and its use of them.
+  const kit::OwnSection pipelines = PipelinesOf(*context);
   if (why_not.empty() && !pipelines.bytes.empty()) why_not = device_->UsePipelineCacheData(pipelines.bytes);
   if (!why_not.empty()) log_.Info("the pipelines of the vulkan context are built again: " + why_not);
   return context;

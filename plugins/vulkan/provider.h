@@ -17,7 +17,7 @@ namespace epiphyte::vulkan {
 class Provider final : public kit::Provider {
  public:
   static std::span<const kit::Option> Options();
-  // They outlive the provider.
+  // The operator table, the instance, the devices and the memories outlive the provider.
   Provider(const OperatorTable& operators, Instance& instance, DevicePool& devices, const DeviceMemories& memories,
            const kit::ProviderConfig& config);
 
@@ -46,21 +46,22 @@ class Provider final : public kit::Provider {
   const bool context_enabled_;
   kit::ShareGroup<ShareWorkspace> share_;
   const DeviceMemories& memories_;
-  uint32_t index_ = 0;           // index of the device
-  kit::DeviceRuns device_runs_;  // false: the host has no devices, or was asked for another one
+  uint32_t index_ = 0;           // index among the instance's devices
+  kit::DeviceRuns device_runs_;  // false if the host has no devices or the session listed other devices
   std::shared_ptr<Device> device_;
-  std::shared_ptr<MemoryLimit> limit_;                    // null: none
-  Capabilities capabilities_;                             // the device's, as the session's options have them
-  std::vector<std::shared_ptr<CompiledGraph>> compiled_;  // by partition index, while a context may be asked for
+  std::shared_ptr<MemoryLimit> limit_;                    // null: no limit
+  Capabilities capabilities_;                             // the device's, as the session's options adjust them
+  std::vector<std::shared_ptr<CompiledGraph>> compiled_;  // by partition index; kept if a context may be saved
 };
 
-// A compiled partition: submits to the run's stream, and reads and writes values in place. Inputs that the host has to
-// read are requested in host memory. Outputs that the host knows without running anything are made there.
+// The kernel of a compiled partition. It submits to the run's stream, and reads and writes values in place. Inputs that
+// the host has to read are requested in host memory. Outputs that the host knows without running anything are made in
+// host memory.
 class CompiledKernel final : public kit::StatefulKernel<ReplaySet> {
  public:
-  // `device_runs`: false where the host has no devices, or doesn't know that this one is used; then values are in host
-  // memory, and Execute waits. `memories`: a set, where values can be. `context`: in which constants of the graph lie;
-  // null when they don't.
+  // `device_runs` is false if the host has no devices, or doesn't know that this one is used. Values are then in host
+  // memory, and Execute waits for the device. `memories`: the set of memories that values can be in. `context`: the
+  // container that holds constants of the graph; null if no container does.
   CompiledKernel(const kit::DeviceRuns& device_runs, uint32_t device, uint32_t memories,
                  std::shared_ptr<CompiledGraph> graph, const kit::Threads& threads,
                  std::shared_ptr<const kit::ContextContainer> context = {});

@@ -14,12 +14,12 @@ namespace epiphyte::vulkan {
 // The group's workspace; providers reach it through kit::ShareGroup. [any thread]
 class ShareWorkspace {
  public:
-  // Compiling: graphs wait here, in the order of their sessions, until the last session writes them. Throws when two
-  // have the same name: loading could not tell them apart.
+  // Adds the graphs that a session of the group compiled. They are kept, in the order of their sessions, until the last
+  // session writes all of them. Throws if two have the same name, because loading could not tell them apart.
   void AddGraphs(std::span<const std::shared_ptr<CompiledGraph>> graphs);
   std::vector<std::shared_ptr<CompiledGraph>> TakeGraphs();
 
-  // Constants of the group's sessions, of which equal ones are on a device once.
+  // The store for the constants of the group's sessions. Equal constants are on a device only once.
   const std::shared_ptr<ConstantStore>& constants() const { return constants_; }
 
  private:

@@ -38,7 +38,7 @@ class Reader {
   }
 
  private:
-  // Element i of an array. Elements are as far apart as the first one's struct_size says. [N114]
+  // Element i of an array. The struct_size of the first element is the stride. [N114]
   template <typename T>
   T At(const T* list, uint32_t i) const {
     const uint32_t stride = list->struct_size;

@@ -17,7 +17,7 @@
 
 namespace epiphyte::npu {
 
-// An input or an output of a compiled graph, as it is bound: a dense tensor.
+// An input or an output of a compiled graph. It is bound as a dense tensor.
 struct Port {
   std::string name;
   EpElementType type = EP_TYPE_UNDEFINED;

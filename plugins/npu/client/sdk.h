@@ -67,7 +67,7 @@ class Sdk {
       return Judge(function, kThrew, reason);
     }
   }
-  // As Try, but throws unless the status is NSDK_OK.
+  // Like Try, but throws unless the status is NSDK_OK.
   template <typename Body>
   void Call(std::string_view function, Body&& body) const {
     const Outcome outcome = Try(function, std::forward<Body>(body));

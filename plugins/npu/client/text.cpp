@@ -6,7 +6,7 @@
 namespace epiphyte::npu {
 namespace {
 
-// Bytes of the UTF-8 character at the begin of the text; 0 if there is no valid one.
+// Size in bytes of the UTF-8 character at the beginning of the text; 0 if there is no valid one.
 size_t CharacterSize(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);

@@ -67,7 +67,7 @@ class Lowering {
   uint32_t Constant(const std::string& name, EpElementType type, std::span<const int64_t> dims, Scaling scaling,
                     const void* data, uint64_t bytes, std::shared_ptr<const void> owner);
   FlatGraph::Op& Emit(const QuantizedOp& work, NsdkOpKind kind, std::vector<uint32_t> inputs, uint32_t output);
-  // As Emit, for the operator that writes the op's output; it applies the unit's clamp.
+  // Like Emit, for the operator that writes the op's output. It applies the unit's clamp.
   FlatGraph::Op& EmitLast(const QuantizedOp& work, NsdkOpKind kind, std::vector<uint32_t> inputs);
   // Whether a table of 256 numbers should convert x to the scale, zero point and type of y, which differ. Such a table
   // gives exactly the results of DequantizeLinear and QuantizeLinear. An NPU's own requantisation may be one step off.
@@ -81,8 +81,8 @@ class Lowering {
                  uint32_t to);
   // The operand's tensor, requantised to match `like` if its quantisation differs.
   uint32_t StoredAs(const QuantizedOp& work, const Operand& operand, const Operand& like);
-  // As StoredAs, for an operator that only moves or selects elements. If no table can requantise, the operator changes
-  // the scale itself.
+  // Like StoredAs, for an operator that only moves or selects elements. If no table can requantise, the operator
+  // changes the scale itself.
   uint32_t MovedAs(const QuantizedOp& work, const Operand& operand, const Operand& like);
 
  private:

@@ -37,7 +37,7 @@ uint32_t Floats(Lowering& to, const Operand& operand) {
 void LowerSoftmax(Lowering& to, const QuantizedOp& work) {
   const ir::Node& node = to.NodeOf(work);
   const kit::Dims x = to.DimsOf(work.inputs[0]);
-  const bool coerces = work.version < 13;  // all dimensions from the axis on are one
+  const bool coerces = work.version < 13;  // the operator treats all dimensions from the axis on as one
   const size_t axis = kit::NormalizeAxis(node.Int("axis", coerces ? 1 : -1), x.size());
   if (coerces && x.Count(axis + 1, x.size()) != 1)
     Refuse("it is over several axes, as versions before 13 have it; the NPU's interface has one");

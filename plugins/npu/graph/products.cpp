@@ -104,7 +104,7 @@ void CheckSums(const Lowering& to, const QuantizedOp& work, const std::vector<in
          "their results, or let another provider compute it");
 }
 
-// Emits the operator; its last input may be omitted.
+// Emits the operator. Its last input, the bias, may be omitted.
 FlatGraph::Op& EmitProduct(Lowering& to, const QuantizedOp& work, NsdkOpKind kind, int64_t channels,
                            const qdq::Sums& sums) {
   constexpr size_t kBiasInput = 2;

@@ -52,8 +52,9 @@ int64_t NearestOfSdk(const kit::ResizeAxis& axis, int64_t coordinates, int64_t r
   return static_cast<int64_t>(std::clamp(nearest, 0.0, static_cast<double>(axis.in - 1)));
 }
 
-// nsdk.h has single-precision scales. A scale from given sizes is rarely representable. Positions on a border between
-// two elements may then select the wrong element. A neighbouring float gives the right element.
+// A float scale with which nsdk.h selects the same elements as ONNX. nsdk.h has single-precision scales, and a scale
+// from given sizes is rarely representable. Positions on a border between two elements may then select the wrong
+// element; a neighbouring float gives the right one.
 float ScaleWithMap(const kit::ResizeAxis& axis, const kit::ResizeAttributes& attributes, int64_t coordinates,
                    int64_t rounding) {
   constexpr int kMostSteps = 8;
@@ -99,7 +100,7 @@ void LowerResize(Lowering& to, const QuantizedOp& work) {
     const bool chooses = !linear && !axis.IsIdentity(attributes.coordinates);
     factors.push_back(chooses ? ScaleWithMap(axis, attributes, coordinates, rounding) : static_cast<float>(axis.scale));
   }
-  // Nearest only selects elements.
+  // Nearest interpolation only selects elements, so a table may requantise before it.
   const uint32_t input = linear ? to.Stored(x) : to.MovedAs(work, x, y);
   to.EmitLast(work, NSDK_RESIZE, {input})
       .Ints(NSDK_MODE, {linear ? 1 : 0})

@@ -23,15 +23,15 @@ enum class Capability : uint8_t {
   kSubgroup,      // subgroup arithmetic and shuffles in compute shaders
   kSharedMemory,  // workgroup memory and barriers
   kCoopMatrix,    // cooperative matrices of float16 with float sums
-  kTimeline,      // timeline semaphores: how far a stream is; without, each submission has a fence
+  kTimeline,      // timeline semaphores for the progress of streams; without them, each submission has a fence
   kCount,
 };
 
-// "storage16", "fp16", …: as in the provider option `disable`, in doctor and in reports.
+// The name ("storage16", "fp16", …) that the provider option `disable`, doctor and reports use.
 std::string_view NameOf(Capability capability);
 std::optional<Capability> CapabilityOf(std::string_view name);
 
-// Storage buffers that a dispatch can bind on every device, its parameters not counted: Vulkan promises four in all.
+// Storage buffers that a dispatch can bind on every device, not counting its parameters. Vulkan promises four in all.
 inline constexpr uint32_t kLeastBindings = 3;
 
 // Shape of the matrices that a subgroup multiplies at once: [m, k] by [k, n].
@@ -40,40 +40,43 @@ struct MatrixShape {
 };
 
 struct Capabilities {
-  // Kernels use it.
+  // Kernels use the capability.
   bool has[static_cast<size_t>(Capability::kCount)] = {};
-  // The device has it, but an option turned it off: said in reasons.
+  // The device has the capability, but an option turned it off. Reasons in reports say so.
   bool disabled[static_cast<size_t>(Capability::kCount)] = {};
-  // The device has it, but does better without: a software device, where workgroup memory and subgroups are emulated.
+  // The device has the capability, but does better without it: a software device emulates workgroup memory and
+  // subgroups.
   bool slow[static_cast<size_t>(Capability::kCount)] = {};
-  // An option asks for it: kernels that use it are chosen wherever they can run, not only where they are worth it.
+  // An option asks for the capability: kernels that use it are chosen wherever they can run, not only where they are
+  // worth it.
   bool preferred[static_cast<size_t>(Capability::kCount)] = {};
 
   uint32_t subgroup_size = 1;          // a power of two
-  bool full_subgroups = false;         // a kernel can ask for subgroups of that size, none of them in part
-  MatrixShape coop_matrix;             // shape that kernels use
+  bool full_subgroups = false;         // a kernel can require full subgroups of that size
+  MatrixShape coop_matrix;             // matrix shape that kernels use
   uint32_t max_workgroup_invocations = 128;
   uint32_t max_workgroup_count[3] = {65535, 65535, 65535};
-  uint32_t max_shared_memory = 16384;        // bytes of a workgroup
+  uint32_t max_shared_memory = 16384;        // bytes of workgroup memory
   uint64_t max_buffer_range = 128u << 20;    // bytes that one binding can cover: the largest tensor
   uint64_t buffer_offset_alignment = 256;    // alignment of the offsets of bindings
   uint32_t max_bindings = kLeastBindings;    // buffers of a dispatch without its parameters
-  // That the loops of an invocation make in all: a device that makes no more says nothing when they end too early.
+  // Maximum number of passes of all loops of one invocation together. A device with such a limit ends the loops early
+  // without an error.
   uint64_t max_passes = UINT64_MAX;
 
   bool Has(Capability capability) const { return has[static_cast<size_t>(capability)]; }
   bool IsSlow(Capability capability) const { return slow[static_cast<size_t>(capability)]; }
   bool IsPreferred(Capability capability) const { return preferred[static_cast<size_t>(capability)]; }
-  // Be it slow: for what can't be done without.
+  // Whether the device has the capability, even if it is slow. This is for kernels that can't do without it.
   bool CanUse(Capability capability) const { return Has(capability) || IsSlow(capability); }
   // Disable turns a capability off for good. Prefer chooses one even where it is slow. Both ignore a capability that
   // the device lacks.
   void Disable(Capability capability);
   void Prefer(Capability capability);
-  // Names as in the option `disable`. Throws INVALID_ARGUMENT, with those that there are, for one that is none.
+  // Turns off capabilities by their names. Throws INVALID_ARGUMENT, with a list of the names, for an unknown name.
   void Disable(std::span<const std::string> names);
-  // "the device has no fp16", "the device does better without subgroup" or "fp16 is turned off by option 'disable'": for
-  // reasons.
+  // The reason for reports: "the device has no fp16", "the device does better without subgroup" or "fp16 is turned off
+  // by option 'disable'".
   std::string WhyNot(Capability capability) const;
 };
 

@@ -19,22 +19,22 @@ struct Command {
   struct Binding {
     BufferRange range;  // used if there is no slot
     Access access = Access::kRead;
-    int32_t slot = -1;  // slot of the command list
+    int32_t slot = -1;  // index in CommandList::slots; -1: none
   };
   std::string shader;
-  std::vector<uint32_t> specialization;  // constants 0, 1, …
+  std::vector<uint32_t> specialization;  // specialization constants 0, 1, …
   std::vector<uint32_t> parameters;
   std::vector<Binding> bindings;
   std::array<uint32_t, 3> groups = {1, 1, 1};
   uint64_t work = 0;    // multiply-adds or elements: a run is divided into submissions of about as much work
-  bool copies = false;  // the first binding to the second: left out where both are the same range
-  bool full_subgroups =
-      false;  // subgroups have the device's full size if it guarantees that; workgroups are a multiple of them
+  bool copies = false;  // copies the first binding to the second; left out if both are the same range
+  // Subgroups have the device's full size if it guarantees that; workgroups are a multiple of them.
+  bool full_subgroups = false;
 };
 
 struct CommandList {
   std::vector<Command> commands;
-  std::vector<uint64_t> slots;  // bytes of each
+  std::vector<uint64_t> slots;  // bytes of each slot
 };
 
 struct CommandTime {

@@ -26,7 +26,7 @@ uint64_t SubmissionWork(DeviceType type) {
   }
 }
 
-constexpr size_t kInFlight = 3;  // submissions: the device works on one while others wait for it
+constexpr size_t kInFlight = 3;  // submissions under way: the device works on one while the others wait
 constexpr size_t kMostRecordings = 8;
 
 using kit::RoundUp;
@@ -43,7 +43,7 @@ void CheckBegin(const BufferRange& range, const Capabilities& can, std::string_v
                   can.buffer_offset_alignment, " is expected");
 }
 
-// Makes what recordings have in common.
+// Makes the parts that all recordings of a program share.
 class Preparation {
  public:
   Preparation(Device& device, const CompileOptions& options, ProgramParts& parts)
@@ -113,8 +113,9 @@ class Preparation {
     for (const PipelineKey* key : missing) new_.insert(*key);
   }
 
-  // A software device compiles a pipeline when it is dispatched first, be it with no workgroup, and keeps the code in a
-  // cache on disk. Validation layers have something against no workgroups.
+  // Has a software device compile new pipelines now. Otherwise it compiles a pipeline at its first dispatch; a dispatch
+  // without workgroups is enough. It keeps the code in a cache on disk. Validation layers object to dispatches without
+  // workgroups.
   void WarmUp() {
     if (new_.empty() || device_.info().type != DeviceType::kSoftware || device_.instance().validation().Any()) return;
     Recording(device_, parts_).WarmUp(new_);
@@ -139,7 +140,7 @@ class Preparation {
     device_.Upload(std::span(&copy, 1));
   }
 
-  // The first command of each submission.
+  // Divides the commands into submissions: finds the first command of each.
   void Divide() {
     const std::vector<Command>& commands = parts_.list.commands;
     const uint64_t most = options_.submission_work > 0 ? options_.submission_work : SubmissionWork(device_.info().type);
@@ -158,7 +159,7 @@ class Preparation {
   Device& device_;
   const CompileOptions& options_;
   ProgramParts& parts_;
-  std::set<PipelineKey> new_;  // those that were made for this program
+  std::set<PipelineKey> new_;  // pipelines that were made for this program
 };
 
 }  // namespace

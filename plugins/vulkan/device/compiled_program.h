@@ -7,11 +7,11 @@
 //     CompiledProgram program(device, list);
 //     program.Submit(stream, {{x}});               // as often as wanted; makes no Vulkan object
 //
-// Everything is a range of a buffer. Ranges may overlap: a command waits for an earlier one when they touch the same bytes
-// and one of them writes, and for nothing else. Ranges of no bytes are allowed.
+// Everything is a range of a buffer. Ranges may overlap: a command waits for an earlier one when they touch the same
+// bytes and one of them writes, and for nothing else. Ranges of no bytes are allowed.
 //
-// Commands name the memory that they use, so that there is a recording for each combination of ranges that slots have
-// had lately. One that has not been met records anew, in place of what was used longest ago.
+// A recording contains the memory that its commands use, so there is one for each recent combination of ranges in the
+// slots. A new combination is recorded in place of the one that was used longest ago.
 #pragma once
 
 #include <cstdint>
@@ -29,13 +29,14 @@ namespace epiphyte::vulkan {
 struct CompileOptions {
   bool profile = false;           // take timestamps of each command
   uint64_t submission_work = 0;   // work of one submission; 0: the kind of device decides
-  std::shared_ptr<MemoryLimit> limit;  // what its memory is taken from
-  // Calls body(0), …, body(count - 1), on several threads if it likes: to compile pipelines. Empty: one after the other.
+  std::shared_ptr<MemoryLimit> limit;  // limit for the program's memory; null: none
+  // Calls body(0), …, body(count - 1), possibly on several threads, to compile pipelines. Empty: they are compiled one
+  // after the other.
   std::function<void(size_t count, const std::function<void(size_t)>& body)> parallel_for;
 };
 
 struct SubmitOptions {
-  // Asked between submissions: whether to give up. Submit then throws CANCELED; what it has submitted goes on.
+  // Asked between submissions whether to give up. If so, Submit throws CANCELED; what it has submitted goes on.
   std::function<bool()> cancelled;
 };
 
@@ -47,13 +48,14 @@ class Recording;
 class CompiledProgram {
  public:
   CompiledProgram(std::shared_ptr<Device> device, const CommandList& list, const CompileOptions& options = {});
-  // Nothing that it submitted is under way.
+  // Waits until nothing that it submitted is under way.
   ~CompiledProgram();
   CompiledProgram(const CompiledProgram&) = delete;
   CompiledProgram& operator=(const CompiledProgram&) = delete;
 
-  // `slots` have the sizes that the list says, and begin where bindings can. Few submissions are under way at a time, so
-  // that a run of many can be cancelled: behind them it waits. Throws what the stream throws.
+  // Submits the program. `slots` have the sizes that the list gives, and begin where bindings can. Only few submissions
+  // are under way at a time, and Submit waits for earlier ones, so that a long run can be cancelled. Throws what the
+  // stream throws.
   void Submit(Stream& stream, std::span<const BufferRange> slots = {}, const SubmitOptions& options = {});
   // Times of the last Submit, which must be done: one per command, in order; empty without `profile`. Do not call it
   // while another thread submits.
@@ -71,7 +73,7 @@ class CompiledProgram {
   const std::shared_ptr<Device> device_;
   const std::unique_ptr<ProgramParts> parts_;
   mutable std::mutex mutex_;                            // guards the members below
-  std::vector<std::unique_ptr<Recording>> recordings_;  // the one that was used last first
+  std::vector<std::unique_ptr<Recording>> recordings_;  // most recently used first
   std::vector<uint64_t> key_;                           // kept, so that a steady run allocates nothing
 };
 

@@ -24,7 +24,8 @@ std::string NameOf(VkComponentTypeKHR type) {
   }
 }
 
-// The shader's tiles are multiples of 32, and its rows in workgroup memory begin at multiples of 8 elements.
+// Whether the kernels can use this size: the tiles of shaders/coop.glsl are multiples of 32, and their rows in
+// workgroup memory begin at multiples of 8 elements.
 bool Fits(uint32_t size) { return size == 8 || size == 16 || size == 32; }
 
 }  // namespace

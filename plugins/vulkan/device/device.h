@@ -1,13 +1,15 @@
 // Device: a Vulkan device that was opened, with its memory, its pipelines and its queue.
 //
-//     const std::shared_ptr<Device> device = Device::Open(instance, instance->devices()[0], {.kernels = &BuiltInKernels()});
+//     const std::shared_ptr<Device> device =
+//         Device::Open(instance, instance->devices()[0], {.kernels = &BuiltInKernels()});
 //     const std::shared_ptr<Buffer> weights = device->Allocate(bytes, "weights");
 //     device->Upload(std::vector<HostToDevice>{{{weights, 0, bytes}, data}});
 //     CompiledProgram program(device, commands);      // compiled_program.h
 //     program.Run(inputs, outputs);
 //
-// Errors are kit::Error: OUT_OF_MEMORY with sizes, DEVICE_RESET when the device is lost (then every later call fails so, and
-// only a Device that is opened anew can help), ENGINE_ERROR with the call's name and its VkResult for anything else.
+// Errors are kit::Error. OUT_OF_MEMORY names sizes. DEVICE_RESET means that the device is lost: every later call fails
+// in the same way, and only a Device that is opened anew can help. All other errors are ENGINE_ERROR, with the call's
+// name and its VkResult.
 #pragma once
 
 #include <atomic>
@@ -30,13 +32,13 @@ namespace epiphyte::vulkan {
 struct DeviceHandles;  // vk_device.h
 struct MemoryBlock;    // vk_memory.h
 
-// How many bytes may be taken together, by a session say. [any thread]
+// A limit on the bytes that several buffers may take together, such as the buffers of a session. [any thread]
 class MemoryLimit {
  public:
   explicit MemoryLimit(uint64_t bytes) : bytes_(bytes) {}
   uint64_t bytes() const { return bytes_; }
   uint64_t used() const { return used_.load(); }
-  // False, and nothing is taken, when it would be too much.
+  // Returns false, and takes nothing, if the limit would be exceeded.
   bool Take(uint64_t bytes) {
     const uint64_t before = used_.fetch_add(bytes);
     if (bytes <= bytes_ && before <= bytes_ - bytes) return true;
@@ -52,32 +54,32 @@ class MemoryLimit {
 
 enum class ExternalHandle : uint8_t { kHostPointer, kOpaqueFd, kDmaBuf };
 
-// Memory that exists, in this process or another one.
+// Memory that exists already, in this process or another one.
 struct ExternalMemory {
   ExternalHandle type = ExternalHandle::kHostPointer;
-  void* pointer = nullptr;  // kHostPointer
-  int descriptor = -1;      // the others
-  uint64_t offset = 0;      // where the buffer begins in it
+  void* pointer = nullptr;  // for kHostPointer
+  int descriptor = -1;      // for kOpaqueFd and kDmaBuf
+  uint64_t offset = 0;      // byte at which the buffer begins in the memory
   uint64_t size = 0;
 };
 
-// A piece of the device's memory. Its owner holds it by shared_ptr. It keeps the device open.
+// A range of the device's memory. Its owners hold it by shared_ptr. It keeps the device open.
 class Buffer {
  public:
-  // `limit`: what its room was taken from; null: nothing.
+  // `limit`: the limit that its bytes were taken from; null: none.
   Buffer(std::shared_ptr<MemoryBlock> block, uint64_t id, uint64_t offset, uint64_t size, std::byte* mapped,
          std::shared_ptr<MemoryLimit> limit = {});
   ~Buffer();
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  // No other buffer of the device ever has it, also when this one is gone.
+  // The id is unique: no other buffer of the device ever has it, not even after this one is destroyed.
   uint64_t id() const { return id_; }
   uint64_t size() const { return size_; }
-  // The host's mapping of the buffer; null where it can't be mapped.
+  // The host's mapping of the buffer; null if it can't be mapped.
   std::byte* mapped() const { return mapped_; }
 
-  // A new descriptor of memory that AllocateExportable gave, the caller's to close.
+  // Returns a new descriptor, which the caller closes. The buffer must come from AllocateExportable.
   ExternalMemory Export(ExternalHandle type) const;
 
   MemoryBlock& block() const { return *block_; }
@@ -107,19 +109,19 @@ struct DeviceToHost {
   void* data = nullptr;  // from.size bytes
 };
 
-// Objects made so far: a steady run makes none.
+// Counts of the objects made so far. A steady run makes none.
 struct DeviceCounters {
   uint64_t vulkan_objects = 0;  // created Vulkan objects of every kind, memory included
   uint64_t pipelines = 0;
-  uint64_t command_buffers = 0;  // recorded
+  uint64_t command_buffers = 0;  // recordings of command buffers
   uint64_t submissions = 0;
   uint64_t allocations = 0;      // live VkDeviceMemory objects
-  uint64_t allocated_bytes = 0;  // … and their bytes
+  uint64_t allocated_bytes = 0;  // bytes of these VkDeviceMemory objects
   uint64_t used_bytes = 0;       // bytes of the allocations that Buffers use
 };
 
 enum class MemoryUse : uint8_t {
-  kDevice,    // the device's own; mapped where that costs nothing (DeviceInfo::unified_memory)
+  kDevice,    // the device's own; mapped if that costs nothing (DeviceInfo::unified_memory)
   kUpload,    // mapped; the host writes, the device reads
   kDownload,  // mapped; the device writes, the host reads
 };
@@ -143,27 +145,27 @@ class Device : public std::enable_shared_from_this<Device> {
   DeviceCounters counters() const;
   bool lost() const;
 
-  // Memory, aligned for bindings, from few large allocations; not initialised. `what` is named in errors. Throws
-  // OUT_OF_MEMORY. No bytes give a buffer as well. `limit`: what it is taken from, until the buffer goes.
+  // Allocates memory from few large allocations. It is aligned for bindings and not initialised. Errors name `what`. 0
+  // bytes give a buffer, too. The bytes are taken from `limit` until the buffer is destroyed. Throws OUT_OF_MEMORY.
   std::shared_ptr<Buffer> Allocate(uint64_t bytes, std::string_view what, MemoryUse use = MemoryUse::kDevice,
                                    std::shared_ptr<MemoryLimit> limit = {});
-  // Memory of the device's own that Export gives, in an allocation of its own; kOpaqueFd, kDmaBuf.
+  // Allocates device memory that Buffer::Export can give, as an allocation of its own. `type` is kOpaqueFd or kDmaBuf.
   std::shared_ptr<Buffer> AllocateExportable(uint64_t bytes, ExternalHandle type);
   // Makes a buffer over existing memory, which must outlive it. The caller keeps the descriptor. Throws
   // INVALID_ARGUMENT that names the device's requirement if the memory doesn't meet it.
   std::shared_ptr<Buffer> Import(const ExternalMemory& external);
-  // Copies from and to the host, done when they return. The device does not use the ranges meanwhile.
+  // Copy from and to the host, and return when the copies are done. The device must not use the ranges meanwhile.
   void Upload(std::span<const HostToDevice> copies);
   void Download(std::span<const DeviceToHost> copies);
 
-  // Frees the memory that is kept for reuse.
+  // Frees staging memory that is kept for reuse.
   void Trim();
 
-  // Pipelines are compiled at their first use and kept. What the driver can reuse for that in another process, with a
-  // header of our own; empty when it has nothing to give.
+  // Pipelines are compiled at their first use and kept. This returns the driver's data that speed up their compilation
+  // in another process, behind a header of our own. Empty if the driver has no data to give.
   std::vector<std::byte> PipelineCacheData();
-  // Takes such data, from a file say. Nothing of it reaches the driver unless header, size and digest are right and it was
-  // made by this driver for this device. Gives why it was not taken, or "".
+  // Adds such data to the driver's cache. They reach the driver only if header, size and digest are right and this
+  // driver made them for this device. Returns why they were not used, or "".
   std::string UsePipelineCacheData(std::span<const std::byte> data);
 
   DeviceHandles& handles() const { return *handles_; }

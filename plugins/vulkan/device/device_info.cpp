@@ -23,7 +23,7 @@ std::string WithoutDashes(std::string text) {
   return text;
 }
 
-// The higher, the sooner it is taken when the user doesn't care.
+// Preference among the types that fit the user's choice. The device with the highest rank is chosen.
 int Rank(DeviceType type) {
   switch (type) {
     case DeviceType::kDiscrete:
@@ -83,7 +83,7 @@ const DeviceInfo& ChooseDevice(std::span<const DeviceInfo> devices, const Device
   const DeviceInfo* best = nullptr;
   bool software = false;
   for (const DeviceInfo& device : devices) {
-    const bool by_name = Lower(device.name).find(wanted) != std::string::npos;  // all when nothing is wanted
+    const bool by_name = Lower(device.name).find(wanted) != std::string::npos;  // always true if `wanted` is empty
     const bool exact = (by_type && NameOf(device.type) == wanted) || HexOf(device.device_uuid) == WithoutDashes(wanted);
     if (!exact && (by_type || !by_name)) continue;
     if (!exact && device.type == DeviceType::kSoftware && !choice.allow_software) {

@@ -58,8 +58,8 @@ void DescribeMemory(const InstanceFunctions& vk, VkPhysicalDevice device, Device
     (local ? info.local_memory : info.shared_memory) += heap.size;
     if (local) largest = std::max(largest, heap.size);
   }
-  // Memory that the device and the host read equally well. Discrete devices have a window onto theirs, which the host
-  // reads slowly.
+  // Properties of memory that the device and the host read equally well. Discrete devices are excluded: they may have a
+  // window onto their memory, which the host reads slowly.
   constexpr VkMemoryPropertyFlags kBoth =
       VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
       VK_MEMORY_PROPERTY_HOST_COHERENT_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
@@ -102,7 +102,7 @@ int32_t ComputeFamily(const InstanceFunctions& vk, VkPhysicalDevice device) {
   vk.vkGetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
   std::vector<VkQueueFamilyProperties> families(count);
   vk.vkGetPhysicalDeviceQueueFamilyProperties(device, &count, families.data());
-  // One that doesn't draw has no frames to wait for.
+  // A family without graphics is preferred, because its work doesn't wait for frames.
   int32_t best = -1;
   for (uint32_t i = 0; i < count; ++i) {
     const VkQueueFlags flags = families[i].queueFlags;
@@ -149,7 +149,8 @@ DeviceFeatures::DeviceFeatures(const InstanceFunctions& vk, VkPhysicalDevice dev
   storage16.storageInputOutput16 = VK_FALSE;
   storage8.uniformAndStorageBuffer8BitAccess = VK_FALSE;
   storage8.storagePushConstant8 = VK_FALSE;
-  // Shaders with cooperative matrices are in that model, and have these in workgroup memory only.
+  // Shaders with cooperative matrices use the Vulkan memory model, and load matrices from workgroup memory only, so
+  // they don't need robust buffer access of matrices.
   coop_matrix.cooperativeMatrix = coop_matrix.cooperativeMatrix == VK_TRUE && memory_model.vulkanMemoryModel == VK_TRUE;
   coop_matrix.cooperativeMatrixRobustBufferAccess = VK_FALSE;
   memory_model.vulkanMemoryModel = coop_matrix.cooperativeMatrix;
@@ -245,7 +246,7 @@ DeviceInfo DescribeDevice(const InstanceFunctions& vk, VkPhysicalDevice device) 
     const std::vector<VkCooperativeMatrixPropertiesKHR> matrices = CoopMatricesOf(vk, device);
     info.coop_matrix_shapes = TextOf(matrices);
     can.coop_matrix = UsableShape(matrices);
-    // They are whole subgroups'.
+    // A cooperative matrix belongs to a whole subgroup, so kernels need full subgroups.
     set(Capability::kCoopMatrix, can.coop_matrix.m > 0 && can.full_subgroups);
   }
   if (info.type == DeviceType::kSoftware) {

@@ -1,4 +1,4 @@
-// Memory that comes from elsewhere, and memory that others may have.
+// Import of existing memory as buffers, and export of memory of buffers.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ VkExternalMemoryHandleTypeFlagBits FlagOf(ExternalHandle type) {
   return VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
 }
 
-// A descriptor of our own, closed unless the driver takes it over.
+// A duplicate of a file descriptor. It is closed unless the driver takes it over.
 class Descriptor {
  public:
   explicit Descriptor(int other) : number_(fcntl(other, F_DUPFD_CLOEXEC, 0)) {
@@ -76,7 +76,7 @@ std::shared_ptr<Buffer> Memory::Import(const std::shared_ptr<Device>& owner, con
                                                        : ImportDescriptor(owner, external);
 }
 
-// Devices take whole pages; the buffer is where it was asked for in them.
+// Devices import whole pages. The buffer begins at the requested address in them.
 std::shared_ptr<Buffer> Memory::ImportPointer(const std::shared_ptr<Device>& owner, const ExternalMemory& external) {
   const uint64_t page = device_.info.host_pointer_alignment;
   if (!device_.info.imports_host_pointers || device_.vk.vkGetMemoryHostPointerPropertiesEXT == nullptr)
@@ -148,7 +148,7 @@ std::shared_ptr<Buffer> Memory::ImportBlock(const std::shared_ptr<Device>& owner
   VkMemoryAllocateInfo allocate = {VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
   allocate.pNext = import;
   allocate.allocationSize = allocation;
-  // The device must see the host's writes to the host's memory without a flush.
+  // Imported host memory must be coherent: the device must see the host's writes without a flush.
   const bool is_of_host = mapped != nullptr;
   int32_t memory_type = TypeFor(is_of_host ? MemoryUse::kDownload : MemoryUse::kDevice, allowed);
   if (memory_type < 0 && is_of_host)

@@ -6,7 +6,7 @@
 //       if (before) RecordBarrier(*before → kShader | kTransfer);
 //     }
 //
-// A barrier is one for all memory and all that comes later: after it nothing earlier is waited for any more.
+// A barrier covers all memory and all later commands. After it no command waits for anything before it.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace epiphyte::vulkan {
 
-// `size` bytes from `begin` of a piece of memory, which `memory` names.
+// An access to `size` bytes from `begin` on, in the memory that `memory` identifies.
 struct Touch {
   uint64_t memory = 0;
   uint64_t begin = 0;
@@ -32,8 +32,8 @@ class Hazards {
   static constexpr Stages kShader = 1;
   static constexpr Stages kTransfer = 2;
 
-  // A command that touches all of these at once, in one stage. Gives the stages that it must wait for; nothing when it
-  // needs no barrier.
+  // Adds a command that makes all these accesses in one stage. Returns the stages that the command must wait for, or
+  // nothing if it needs no barrier.
   std::optional<Stages> Add(std::span<const Touch> touches, Stages stage);
 
  private:

@@ -16,17 +16,17 @@ namespace {
 constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
 constexpr size_t kMostMessages = 64;
 
-// Once in a process: volk keeps what it finds.
+// Opens the loader once per process, because volk keeps its result in global variables.
 VkResult OpenLoader() {
   static const VkResult result = volkInitialize();
   return result;
 }
 
-// Advice that doesn't fit what we do.
+// Parts of the ids of validation messages that are ignored.
 constexpr std::string_view kIgnoredAdvice[] = {
-    // Shaders are SPIR-V 1.3, for Vulkan 1.1, where it is the way to say it.
+    // Shaders are SPIR-V 1.3, for Vulkan 1.1, where WorkgroupSize is the way to give the size of workgroups.
     "SpirvDeprecated_WorkgroupSize",
-    // Debug messages are asked for by the tests that count them.
+    // The debugging extension is enabled on purpose, by tests that count messages.
     "specialuse-extension-debugging",
     // GPU-assisted validation reports the features that it turns on itself, and those that the device lacks.
     "WARNING-GPU-Assisted-Validation",
@@ -96,7 +96,8 @@ Validation ValidationOfEnvironment() {
 }
 
 InstanceHandles::~InstanceHandles() {
-  // Drivers take themselves down when the process ends, before a host's static variables go, which may hold sessions.
+  // Drivers shut themselves down when the process ends. The host's static variables, which may hold sessions, are
+  // destroyed only after that, so nothing is destroyed here then.
   if (kit::ProcessEnd::IsOver()) return;
   if (messenger != VK_NULL_HANDLE) destroy_messenger(instance, messenger, nullptr);
   if (instance != VK_NULL_HANDLE) vk.vkDestroyInstance(instance, nullptr);
@@ -130,7 +131,8 @@ Instance::Instance(InstanceOptions options)
   }
   const void* settings = nullptr;
 #if defined(VK_EXT_LAYER_SETTINGS_EXTENSION_NAME)
-  // Since 1.4 what shaders read and write by descriptors is synchronisation's concern only when asked for.
+  // Since version 1.4, synchronization validation checks what shaders access through descriptors only with this
+  // setting.
   const VkBool32 yes = VK_TRUE;
   const VkLayerSettingEXT accesses = {kValidationLayer, "syncval_shader_accesses_heuristic",
                                       VK_LAYER_SETTING_TYPE_BOOL32_EXT, 1, &yes};
@@ -159,7 +161,7 @@ Instance::Instance(InstanceOptions options)
   info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
   info.ppEnabledExtensionNames = extensions.data();
   const VkResult made = vkCreateInstance(&info, nullptr, &handles_->instance);
-  if (made == VK_ERROR_INCOMPATIBLE_DRIVER) return;  // no driver: no devices
+  if (made == VK_ERROR_INCOMPATIBLE_DRIVER) return;  // without a driver there are no devices
   if (made != VK_SUCCESS) {
     handles_->instance = VK_NULL_HANDLE;
     FailCall("vkCreateInstance", made);
@@ -263,7 +265,7 @@ OpenedInstance OpenInstance(InstanceOptions options) {
 
 OpenedInstance OpenKeptInstance(InstanceOptions options, std::string_view adjusted) {
   if (options.validation.Any()) return OpenInstance(std::move(options));
-  // Never destroyed: when the process ends, drivers may be gone before it.
+  // The statics are never destroyed, because drivers may be gone before them when the process ends.
   static std::mutex& mutex = *new std::mutex;
   static auto& kept = *new std::map<std::string, std::shared_ptr<Instance>>;
   std::string key(adjusted);
@@ -272,7 +274,7 @@ OpenedInstance OpenKeptInstance(InstanceOptions options, std::string_view adjust
   const std::lock_guard lock(mutex);
   std::shared_ptr<Instance>& known = kept[key];
   if (known != nullptr) return {known, ""};
-  options.log = nullptr;  // its listener may end before the instance does
+  options.log = nullptr;  // the receiver of messages may end before the instance does
   OpenedInstance opened = OpenInstance(std::move(options));
   if (opened.instance != nullptr && !opened.instance->devices().empty()) known = opened.instance;
   return opened;

@@ -1,10 +1,11 @@
 // Instance: the Vulkan loader and the devices that it finds, opened at run time: nothing links to libvulkan.
 //
 //     const OpenedInstance opened = OpenInstance();
-//     if (opened.instance == nullptr) Report(opened.why_not);   // "libvulkan.so.1 can't be loaded; install libvulkan1 …"
-//     const std::shared_ptr<Device> device = Device::Open(opened.instance, ChooseDevice(opened.instance->devices(), choice));
+//     if (opened.instance == nullptr) Report(opened.why_not);   // "libvulkan.so.1 can't be loaded; install …"
+//     const std::shared_ptr<Device> device =
+//         Device::Open(opened.instance, ChooseDevice(opened.instance->devices(), choice));
 //
-// Opening one takes up to a third of a second and some threads of the drivers': share it.
+// Opening an instance takes up to a third of a second and starts threads of the drivers, so share it.
 #pragma once
 
 #include <atomic>
@@ -20,7 +21,7 @@
 
 namespace epiphyte::vulkan {
 
-// Which checks of the Khronos validation layer are on: for tests.
+// The checks of the Khronos validation layer that are on, for tests.
 struct Validation {
   bool core = false;
   bool synchronization = false;
@@ -36,7 +37,7 @@ Validation ValidationOfEnvironment();
 
 struct InstanceOptions {
   Validation validation;
-  // Turns capabilities of devices off, for all that use them; may be empty.
+  // Turns off capabilities of devices for all users of the instance; may be empty.
   std::function<void(Capabilities& capabilities)> adjust;
   // Receives the messages of drivers and of the validation layer. [any thread]
   std::function<void(const std::string& message)> log;
@@ -47,14 +48,14 @@ class Instance;
 
 struct OpenedInstance {
   std::shared_ptr<Instance> instance;  // null: there is no loader, or no driver
-  std::string why_not;                 // set for an instance without devices too; says what to install
+  std::string why_not;                 // set for an instance without devices, too; says what to install
 };
 // Throws nothing but bad_alloc.
 OpenedInstance OpenInstance(InstanceOptions options = {});
 
-// The same for all that come with the same `adjusted`, which says what options.adjust does, at once or one after another:
-// it is kept until the process ends, as long as VK_DRIVER_FILES and VK_ICD_FILENAMES stay as they are. With validation, or
-// without devices, it is opened anew. options.log hears nothing of a kept one.
+// Returns the same instance to all callers with the same `adjusted`, a text that says what options.adjust does. It is
+// kept until the process ends, for each value of VK_DRIVER_FILES and VK_ICD_FILENAMES. An instance with validation or
+// without devices is not kept but opened anew. options.log receives no messages of a kept instance.
 OpenedInstance OpenKeptInstance(InstanceOptions options, std::string_view adjusted);
 
 // [any thread]
@@ -66,10 +67,11 @@ class Instance : public std::enable_shared_from_this<Instance> {
 
   const std::vector<DeviceInfo>& devices() const { return devices_; }
   const Validation& validation() const { return options_.validation; }
-  // Why devices that drivers list are not among devices(): "llvmpipe: Vulkan 1.0, 1.1 is needed".
+  // The devices that drivers list but devices() leaves out, with the reason: "llvmpipe: it has Vulkan 1.0, 1.1 is
+  // needed".
   const std::vector<std::string>& refused() const { return refused_; }
 
-  // Number of errors that the validation layer has reported so far. Warnings count where best practices are checked.
+  // Number of errors that the validation layer has reported so far. Warnings count if best practices are checked.
   uint64_t validation_errors() const { return errors_.load(); }
   std::vector<std::string> TakeValidationMessages();
   // Throws EP_FAIL with the first message when there were any errors since the last call.
@@ -89,7 +91,7 @@ class Instance : public std::enable_shared_from_this<Instance> {
   std::vector<std::string> refused_;
   std::atomic<uint64_t> errors_ = 0;
   std::mutex mutex_;
-  std::string first_error_;  // since the last ThrowIfInvalid
+  std::string first_error_;  // first error since the last ThrowIfInvalid
   std::vector<std::string> messages_;
 };
 

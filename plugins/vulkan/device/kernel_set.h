@@ -1,4 +1,5 @@
-// KernelSet: shaders by name, as SPIR-V. The build compiles those of plugins/vulkan/shaders/ into one; tests make their own.
+// KernelSet: shaders by name, as SPIR-V. The build compiles the shaders of plugins/vulkan/shaders/ into one set; tests
+// make their own.
 //
 //     const Shader* shader = BuiltInKernels().Find("elementwise.f32");
 #pragma once
@@ -21,7 +22,7 @@ class KernelSet {
 
   const Shader* Find(std::string_view name) const;  // null: there is none
   std::span<const Shader> shaders() const { return shaders_; }
-  // Over all names and words: what was compiled with one set of kernels can't be run with another.
+  // The digest of all names and words. Anything compiled with one set of kernels can't be run with another.
   uint64_t digest() const { return digest_; }
 
  private:
@@ -29,7 +30,7 @@ class KernelSet {
   uint64_t digest_;
 };
 
-// The plugin's own.
+// The set with the shaders of the plugin.
 const KernelSet& BuiltInKernels();
 
 }  // namespace epiphyte::vulkan

@@ -1,5 +1,5 @@
-// VK_KHR_cooperative_matrix where Vulkan's headers are older than it, as those of Debian 12: what of it is used. Of
-// device/ only.
+// The part of VK_KHR_cooperative_matrix that the plugin uses, for Vulkan headers that are older than the extension,
+// such as those of Debian 12. Internal to device/.
 #pragma once
 
 #include <volk.h>

@@ -7,7 +7,7 @@
 namespace epiphyte::vulkan {
 namespace {
 
-constexpr uint64_t kFirstBlock = uint64_t{4} << 20;  // each further one is twice as large, up to
+constexpr uint64_t kFirstBlock = uint64_t{4} << 20;  // bytes; each further block is twice as large, up to kLargestBlock
 constexpr uint64_t kLargestBlock = uint64_t{64} << 20;
 
 }  // namespace
@@ -169,7 +169,7 @@ std::shared_ptr<Buffer> Memory::AllocateIn(const std::shared_ptr<Device>& owner,
   uint64_t block_bytes = room;
   bool divided = false;
   {
-    // Blocks that are held only here must go after the lock does.
+    // A block that only `held` owns must be destroyed after the lock is released.
     std::vector<std::shared_ptr<MemoryBlock>> held;
     const std::lock_guard lock(mutex_);
     for (size_t i = 0; i < shared_[pool].size() && owner != nullptr; ++i) {

@@ -1,4 +1,4 @@
-// Device and DeviceHandles.
+// The implementation of Device and DeviceHandles.
 #include <utility>
 
 #include "epiphyte/kit/abi/fail.hpp"
@@ -116,7 +116,7 @@ Device::Device(std::shared_ptr<Instance> instance, const DeviceInfo& info, const
   VkDevice device = VK_NULL_HANDLE;
   to.Check(from.vk.vkCreateDevice(to.physical, &create, nullptr, &device), "vkCreateDevice");
   to.device = device;
-  // First, so that the device can be destroyed when another one is missing.
+  // All functions are loaded before a missing one is reported, so that the device can be destroyed in that case.
   bool complete = true;
 #define EPIPHYTE_VK_LOAD(name)                                                                          \
   to.vk.name = reinterpret_cast<PFN_##name>(from.vk.vkGetDeviceProcAddr(device, #name));                \
@@ -127,7 +127,7 @@ Device::Device(std::shared_ptr<Instance> instance, const DeviceInfo& info, const
   to.vk.name = reinterpret_cast<PFN_##name>(from.vk.vkGetDeviceProcAddr(device, #name));
   EPIPHYTE_VK_OPTIONAL_FUNCTIONS(EPIPHYTE_VK_LOAD)
 #undef EPIPHYTE_VK_LOAD
-  // Before Vulkan 1.2 they are an extension's.
+  // Before Vulkan 1.2 these functions belong to an extension.
   const auto or_extension = [&](auto& function, const char* name) {
     if (function == nullptr)
       function = reinterpret_cast<std::decay_t<decltype(function)>>(from.vk.vkGetDeviceProcAddr(device, name));
@@ -191,7 +191,7 @@ void CopyAndWait(DeviceHandles& device, std::span<const StreamCopy> copies) {
     device.transfer->Copy(copies);
     device.transfer->Synchronize(device.transfer->Signal());
   } catch (...) {
-    device.transfer.reset();  // it has failed for good, the device has not
+    device.transfer.reset();  // the stream has failed for good, but not the device
     throw;
   }
 }

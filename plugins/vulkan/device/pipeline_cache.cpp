@@ -12,7 +12,7 @@ namespace {
 constexpr char kMagic[8] = {'E', 'P', 'V', 'K', 'P', 'I', 'P', 'E'};
 constexpr uint32_t kVersion = 1;
 
-// Little-endian, no padding.
+// The header of our own: little-endian, without padding.
 struct CacheHeader {
   char magic[8];
   uint32_t version;
@@ -26,7 +26,7 @@ struct CacheHeader {
   uint8_t device_uuid[16];
   uint8_t driver_uuid[16];
   uint8_t pipeline_cache_uuid[16];
-  uint64_t driver_text;  // digest of the driver's and the device's names
+  uint64_t driver_text;  // digest of the names of device and driver
   uint64_t kernels;      // digest of the kernel set
   uint64_t data_bytes;
   uint64_t data_digest;
@@ -57,7 +57,7 @@ CacheHeader HeaderFor(const DeviceHandles& device) {
 
 uint64_t DigestOf(const CacheHeader& header) { return kit::Digest(&header, offsetof(CacheHeader, header_digest)); }
 
-// Why data with that header are not for this driver, or "".
+// Returns why data with the header `found` are not for this driver, or "".
 std::string Compare(const CacheHeader& found, const CacheHeader& wanted) {
   if (found.vendor_id != wanted.vendor_id || found.device_id != wanted.device_id ||
       std::memcmp(found.device_uuid, wanted.device_uuid, 16) != 0)
@@ -71,7 +71,7 @@ std::string Compare(const CacheHeader& found, const CacheHeader& wanted) {
   return "";
 }
 
-// Whether the data begin with the header that Vulkan prescribes, for this device's driver.
+// Whether the data begin with the header that Vulkan prescribes, and it names this device and its driver.
 bool IsOf(std::span<const std::byte> data, const DeviceInfo& info) {
   VkPipelineCacheHeaderVersionOne header;
   if (data.size() < sizeof(header)) return false;

@@ -81,8 +81,8 @@ VkPipeline Pipelines::Get(const PipelineKey& key) {
   }
   info.layout = LayoutFor(key.bindings).layout.get();
   info.basePipelineIndex = -1;
-  // Outside the lock: it may take long, and several threads make several. Who makes one that another thread made
-  // meanwhile drops it.
+  // The pipeline is made without the lock, because that may take long and several threads make pipelines at once. If
+  // another thread has made the same one meanwhile, this one is dropped.
   VkPipeline pipeline = VK_NULL_HANDLE;
   device_.Check(
       device_.vk.vkCreateComputePipelines(device_.device, cache_.get(), 1, &info, nullptr, &pipeline),

@@ -93,11 +93,12 @@ void Recording::WriteDescriptorSets() {
   std::vector<VkDescriptorBufferInfo> ranges;
   size_t count = 0;
   for (const PipelineKey& key : parts_.keys) count += key.bindings;
-  ranges.reserve(count);  // writes point into it
+  ranges.reserve(count);  // `writes` points into it
   std::vector<VkWriteDescriptorSet> writes;
   const auto bind = [&](const BufferRange& range) {
     const uint64_t offset = range.buffer->offset_in_block() + range.offset;
-    // In whole words, which every buffer has room for: shaders may read small elements by words.
+    // Ranges are rounded up to whole words of 4 bytes, which every buffer has room for: shaders may read small elements
+    // by words.
     const uint64_t bytes = RoundUp(range.size, 4);
     if (device_.instance().validation().gpu_assisted) {
       ranges.push_back({MakeView(range.buffer->block(), offset, bytes), 0, bytes});
@@ -121,8 +122,8 @@ void Recording::WriteDescriptorSets() {
     vk_.vk.vkUpdateDescriptorSets(vk_.device, static_cast<uint32_t>(writes.size()), writes.data(), 0, nullptr);
 }
 
-// A VkBuffer of exactly these bytes: GPU-assisted validation compares with the end of the buffer, not with that of the
-// range that is bound.
+// Makes a VkBuffer of exactly these bytes. GPU-assisted validation compares accesses with the end of the buffer, not
+// with the end of the bound range.
 VkBuffer Recording::MakeView(MemoryBlock& block, uint64_t offset, uint64_t bytes) {
   VkBufferCreateInfo info = {VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
   info.size = bytes;
@@ -136,7 +137,7 @@ VkBuffer Recording::MakeView(MemoryBlock& block, uint64_t offset, uint64_t bytes
 }
 
 void Recording::Record(std::span<const BufferRange> slots, std::vector<uint64_t> key) {
-  key_.clear();  // what was recorded before is gone, whatever happens
+  key_.clear();  // the earlier recording is invalid from here on, even if this one fails
   barriers_ = 0;
   hazards_ = {};
   slots_ = slots;
@@ -184,7 +185,7 @@ void Recording::Bind(VkCommandBuffer commands, size_t index, VkPipeline& bound) 
 }
 
 void Recording::RecordBefore(VkCommandBuffer commands) {
-  // Earlier submissions are complete and their writes are visible.
+  // Commands wait until earlier submissions are complete and their writes are visible.
   RecordBarrier(vk_, commands, StagesOf(kAllStages), WritesOf(kAllStages), StagesOf(kAllStages),
                 AccessesOf(kAllStages));
   if (queries_.get() != VK_NULL_HANDLE)
@@ -194,7 +195,7 @@ void Recording::RecordBefore(VkCommandBuffer commands) {
 void Recording::Barrier(VkCommandBuffer commands, std::span<const Touch> touches, Hazards::Stages stage) {
   const std::optional<Hazards::Stages> before = hazards_.Add(touches, stage);
   if (!before) return;
-  // Whatever comes later waits for it, not only this stage: hazards_ has forgotten what was before.
+  // All stages of later commands wait, not only this stage, because hazards_ has dropped the earlier touches.
   RecordBarrier(vk_, commands, StagesOf(*before), WritesOf(*before), StagesOf(kAllStages), AccessesOf(kAllStages));
   ++barriers_;
 }

@@ -10,7 +10,8 @@
 namespace epiphyte::vulkan {
 namespace {
 
-// A point: the submission's number above these bits, below how many points it has had.
+// A point is a number of 64 bits. The lower kPointBits bits count the points since a submission, the upper bits are the
+// number of that submission.
 constexpr int kPointBits = 20;
 constexpr uint64_t kPointsOfSubmission = uint64_t{1} << kPointBits;
 
@@ -67,7 +68,7 @@ void StreamParts::Await(Lock& lock, uint64_t number) {
     throw;
   }
   lock.lock();
-  ThrowIfFailed();  // meanwhile
+  ThrowIfFailed();  // the stream may have failed meanwhile
   Advance();
 }
 
@@ -113,7 +114,8 @@ Stream::~Stream() {
     const std::lock_guard lock(parts_->device.streams_mutex);
     parts_->device.streams.erase(this);
   }
-  parts_->timeline->Finish(parts_->timeline->submitted());  // staging memory and commands go first
+  // Staging memory and commands are freed before the timeline, so the device must be done with them.
+  parts_->timeline->Finish(parts_->timeline->submitted());
 }
 
 uint64_t Stream::Submit(VkCommandBuffer_T* commands) {
@@ -188,11 +190,11 @@ void Stream::Synchronize(uint64_t point, uint64_t timeout_ns) {
   }
   if (!reached) kit::FailWith(EP_STATUS_TIMEOUT, "the point was not reached in ", timeout_ns, " ns");
   lock.lock();
-  parts.ThrowIfFailed();  // meanwhile
+  parts.ThrowIfFailed();  // the stream may have failed meanwhile
   parts.Advance();
   lock.unlock();
   const Validation& validation = parts.device.instance->validation();
-  if (validation.gpu_assisted) parts.device.WaitIdle();  // newer layers read the findings of their checks then
+  if (validation.gpu_assisted) parts.device.WaitIdle();  // newer layers report the findings of their checks only then
   if (validation.Any()) parts.device.instance->ThrowIfInvalid();
 }
 

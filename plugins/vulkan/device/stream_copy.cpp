@@ -1,5 +1,5 @@
-// Copies of streams. What the host can reach it copies itself where it needn't wait; the rest goes through staging
-// buffers, which are the stream's and kept.
+// Copies of streams. The host copies mapped memory itself if it needn't wait. Other copies go through staging buffers,
+// which the stream owns and keeps.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kSmallestChunk = uint64_t{64} << 10;
 constexpr uint64_t kLargestChunk = uint64_t{16} << 20;
-constexpr uint64_t kMostStaged = 4 * kLargestChunk;  // limit for one stream; further copies wait for the device
+constexpr uint64_t kMostStaged = 4 * kLargestChunk;  // bytes of one stream; further copies wait for the device
 
 void CheckEnd(const StreamCopy::End& end, uint64_t size) {
   if (end.buffer == nullptr) {
@@ -113,7 +113,7 @@ class CopyBatch {
     }
   }
 
-  // Call it before memory is staged for the next recording: a submission releases what was staged.
+  // Call this before memory is staged for the next recording, because a submission releases staged memory.
   void BeginRecording() {
     // Pending host copies out of a mapped buffer must read it before the next commands write it.
     if (std::ranges::any_of(after_, &StreamParts::HostCopy::in_place)) Submit();
@@ -170,7 +170,7 @@ class CopyBatch {
       parts_.chunks.push_back(std::move(made));
       chunk = parts_.chunks.back().get();
     }
-    chunk->until = UINT64_MAX;  // until it is submitted
+    chunk->until = UINT64_MAX;  // in use until it is submitted
     chunks_.push_back(chunk);
     return *chunk;
   }
@@ -179,13 +179,14 @@ class CopyBatch {
   StreamParts::Lock& lock_;
   StreamParts::Commands* commands_ = nullptr;  // commands that are being recorded
   Hazards hazards_;
-  std::vector<StreamParts::Chunk*> chunks_;  // chunks that these commands use
+  std::vector<StreamParts::Chunk*> chunks_;  // chunks that commands_ uses
   StreamParts::Chunk* chunk_ = nullptr;      // current chunk, with `filled_` used bytes
   uint64_t filled_ = 0;
-  std::vector<StreamParts::HostCopy> after_;  // them
+  std::vector<StreamParts::HostCopy> after_;  // host copies to be done after commands_
 };
 
-// Some of a batch may be done: there is no way back. With the stream's lock.
+// Fails the stream, because copies of a batch that are already done can't be undone. The caller holds the stream's
+// lock.
 void FailHalfWay(StreamParts& parts, const std::exception& error) {
   const auto* known = dynamic_cast<const kit::Error*>(&error);
   parts.Fail(known != nullptr ? *known : kit::Error(EP_STATUS_OUT_OF_MEMORY, error.what()));
@@ -226,7 +227,7 @@ void Stream::CopyBetweenDevices(std::span<const StreamCopy> copies) {
   // Earlier submissions may produce the host data that is copied here, and the other device does not know of them.
   Synchronize(Signal());
   std::map<DeviceHandles*, std::unique_ptr<Stream>> others;
-  // On the device of `buffer`, which is one of the ends.
+  // Does a copy on the device of `buffer`, which is one of its ends.
   const auto move = [&](const StreamCopy& copy, const Buffer& buffer) {
     DeviceHandles& there = buffer.block().memory_of.device();
     Stream* stream = this;

@@ -54,7 +54,7 @@ uint64_t Timeline::Submit(std::span<const VkCommandBuffer> commands) {
   return number;
 }
 
-// Not signalled.
+// Returns a fence that is not signalled.
 std::shared_ptr<Owned<VkFence>> Timeline::TakeFence() {
   const auto unused = std::ranges::find_if(fences_, [](const auto& fence) { return fence.use_count() == 1; });
   if (unused == fences_.end()) return std::make_shared<Owned<VkFence>>(MakeFence(device_));
@@ -65,7 +65,7 @@ std::shared_ptr<Owned<VkFence>> Timeline::TakeFence() {
   return taken;
 }
 
-// With the mutex where there are fences.
+// The caller holds the mutex if the timeline uses fences.
 void Timeline::NoteReached(uint64_t number) {
   uint64_t before = reached_.load();
   while (before < number && !reached_.compare_exchange_weak(before, number)) {
@@ -108,7 +108,7 @@ VkResult Timeline::WaitForFence(uint64_t number, uint64_t timeout_ns) {
   std::unique_lock lock(mutex_);
   const auto found = std::ranges::find(pending_, number, &Fenced::number);
   if (found == pending_.end()) return VK_SUCCESS;
-  std::shared_ptr<Owned<VkFence>> held = found->fence;  // or it would be reset for another submission
+  std::shared_ptr<Owned<VkFence>> held = found->fence;  // held so that it isn't reset for another submission
   lock.unlock();
   const VkFence fence = held->get();
   const VkResult result = device_.vk.vkWaitForFences(device_.device, 1, &fence, VK_TRUE, timeout_ns);
@@ -124,7 +124,7 @@ bool Timeline::Wait(uint64_t number, uint64_t timeout_ns) {
   const VkResult result = has_semaphore ? WaitForSemaphore(number, timeout_ns) : WaitForFence(number, timeout_ns);
   if (result == VK_SUCCESS) return true;
   if (result == VK_TIMEOUT) return false;
-  // The device may still be at it, and what it uses is about to be freed.
+  // The device may still be working on the submission, and the caller is about to free what it uses.
   device_.WaitIdle();
   device_.Check(result, has_semaphore ? "vkWaitSemaphores" : "vkWaitForFences");
   kit::FailWith(EP_STATUS_ENGINE_ERROR, "waiting for ", device_.info.name, " gave ", NameOf(result));

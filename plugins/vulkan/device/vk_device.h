@@ -26,7 +26,7 @@ struct DeviceHandles {
   DeviceHandles& operator=(const DeviceHandles&) = delete;
   ~DeviceHandles();
 
-  // Throws as FailCall does, and marks the device as lost when it is.
+  // Throws as FailCall does if the result is an error, and marks the device as lost on VK_ERROR_DEVICE_LOST.
   void Check(VkResult result, std::string_view call, std::string_view detail = {}) {
     if (result < 0) [[unlikely]]
       Fail(result, call, detail);
@@ -36,7 +36,7 @@ struct DeviceHandles {
   void ThrowIfLost() const;
 
   void Submit(const VkSubmitInfo& info, VkFence fence);
-  // The device does nothing any more of what was submitted before. Throws nothing.
+  // Waits until the device has done everything that was submitted before. Throws nothing.
   void WaitIdle();
 
   const std::shared_ptr<Instance> instance;
@@ -47,7 +47,7 @@ struct DeviceHandles {
   VkDevice device = VK_NULL_HANDLE;
   VkQueue queue = VK_NULL_HANDLE;
   uint32_t family = 0;
-  float timestamp_period = 1;  // nanoseconds
+  float timestamp_period = 1;  // nanoseconds per tick
   uint32_t timestamp_bits = 0;
   DeviceFunctions vk;
   std::mutex queue_mutex;
@@ -58,15 +58,15 @@ struct DeviceHandles {
 
   std::unique_ptr<Memory> memory;
   std::unique_ptr<Pipelines> pipelines;
-  // All that exist, for Device::Trim.
+  // All streams of the device, for Device::Trim.
   std::mutex streams_mutex;
   std::set<Stream*> streams;
-  // For Device::Upload and Download.
+  // The stream of Device::Upload and Download, and its mutex.
   std::mutex transfer_mutex;
   std::unique_ptr<Stream> transfer;  // null: none yet, or the last one has failed
 };
 
-// A Vulkan object of a device's, which it outlives not.
+// A Vulkan object of a device. The device outlives it.
 template <typename Handle>
 class Owned {
  public:
@@ -93,7 +93,7 @@ class Owned {
   Destroy destroy_ = nullptr;
 };
 
-// The object that `create` makes, counted.
+// Makes an object with `create` and counts it in DeviceHandles::objects.
 template <typename Handle, typename Info>
 Owned<Handle> Make(DeviceHandles& device,
                    VkResult(VKAPI_PTR* create)(VkDevice, const Info*, const VkAllocationCallbacks*, Handle*),
@@ -110,7 +110,7 @@ Owned<VkCommandPool> MakeCommandPool(DeviceHandles& device);
 std::vector<VkCommandBuffer> MakeCommandBuffers(DeviceHandles& device, VkCommandPool pool, size_t count);
 void BeginCommands(DeviceHandles& device, VkCommandBuffer commands, VkCommandBufferUsageFlags usage);
 void EndCommands(DeviceHandles& device, VkCommandBuffer commands);
-// Everything of the first stages before everything of the second.
+// Records a barrier: everything before it in the stages `from` is done before anything after it in the stages `to`.
 void RecordBarrier(DeviceHandles& device, VkCommandBuffer commands, VkPipelineStageFlags from, VkAccessFlags from_access,
                    VkPipelineStageFlags to, VkAccessFlags to_access);
 

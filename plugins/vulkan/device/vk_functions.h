@@ -1,4 +1,5 @@
-// The Vulkan functions that are used, by instance and by device, and what becomes of their results. Of device/ only.
+// The Vulkan functions that the plugin uses, by instance and by device, and the errors for their results. Internal to
+// device/.
 #pragma once
 
 #include <volk.h>
@@ -23,7 +24,7 @@ namespace epiphyte::vulkan {
   F(vkCreateDevice) \
   F(vkGetDeviceProcAddr)
 
-// Functions of instance extensions; null where no device has the extension.
+// Functions of instance extensions; null if no device has the extension.
 #define EPIPHYTE_VK_OPTIONAL_INSTANCE_FUNCTIONS(F) F(vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)
 
 #define EPIPHYTE_VK_DEVICE_FUNCTIONS(F) \
@@ -78,7 +79,7 @@ namespace epiphyte::vulkan {
   F(vkCmdResetQueryPool) \
   F(vkCmdWriteTimestamp)
 
-// Functions of extensions and of later Vulkan versions; null where the device lacks them.
+// Functions of extensions and of later Vulkan versions; null if the device lacks them.
 #define EPIPHYTE_VK_OPTIONAL_FUNCTIONS(F) \
   F(vkWaitSemaphores) \
   F(vkGetSemaphoreCounterValue) \
@@ -101,10 +102,11 @@ struct DeviceFunctions {
 inline constexpr VkBufferUsageFlags kBufferUsage =
     VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
 
-// "VK_ERROR_DEVICE_LOST"; the number for a result that is newer than this code.
+// The name of a result: "VK_ERROR_DEVICE_LOST". A result that is newer than this code is given by its number.
 std::string NameOf(VkResult result);
 
-// "vkQueueSubmit failed with VK_ERROR_…", as a kit::Error: OUT_OF_MEMORY, DEVICE_RESET or ENGINE_ERROR. `detail` follows.
+// Throws a kit::Error with code OUT_OF_MEMORY, DEVICE_RESET or ENGINE_ERROR: "vkQueueSubmit failed with VK_ERROR_…",
+// then `detail`.
 [[noreturn]] void FailCall(std::string_view call, VkResult result, std::string_view detail = {});
 
 }  // namespace epiphyte::vulkan

@@ -21,8 +21,8 @@ struct InstanceHandles {
   ~InstanceHandles();
 };
 
-// Features that may be used, with the structures and extensions that turn them on: what vkCreateDevice gets is what
-// capabilities are made of.
+// The features that the plugin uses, with the structures and extensions that turn them on. The same structures are
+// given to vkCreateDevice and determine the capabilities.
 struct DeviceFeatures {
   VkPhysicalDeviceFeatures2 features = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
   VkPhysicalDevice16BitStorageFeatures storage16 = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES};
@@ -40,15 +40,15 @@ struct DeviceFeatures {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR};
   std::vector<const char*> extensions;  // extensions for features that the device's version of Vulkan lacks
 
-  // Asks the device; only what it has and we use is on.
+  // Queries the device. Only features that the device has and the plugin uses are on.
   DeviceFeatures(const InstanceFunctions& vk, VkPhysicalDevice device);
   DeviceFeatures(const DeviceFeatures&) = delete;
   DeviceFeatures& operator=(const DeviceFeatures&) = delete;
 };
 
-// All of a DeviceInfo but its index. The device has Vulkan 1.1.
+// Everything of a DeviceInfo except its index. The device must have Vulkan 1.1.
 DeviceInfo DescribeDevice(const InstanceFunctions& vk, VkPhysicalDevice device);
-// The queue family that is used; -1: none computes.
+// Index of the queue family that is used; -1 if no family can compute.
 int32_t ComputeFamily(const InstanceFunctions& vk, VkPhysicalDevice device);
 
 }  // namespace epiphyte::vulkan

@@ -1,4 +1,4 @@
-// Pipelines: compute pipelines by shader and specialization, made at their first use and kept. Of device/ only.
+// Pipelines: compute pipelines by shader and specialization, made at their first use and kept. Internal to device/.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace epiphyte::vulkan {
 
-// With storage buffers 0, 1, …, bindings - 1 in set 0.
+// A layout with storage buffers 0, 1, …, bindings - 1 in set 0.
 struct PipelineLayout {
   Owned<VkDescriptorSetLayout> set;
   Owned<VkPipelineLayout> layout;
@@ -23,7 +23,7 @@ struct PipelineKey {
   const Shader* shader = nullptr;
   uint32_t bindings = 1;
   std::vector<uint32_t> specialization;
-  uint32_t subgroup_size = 0;  // size of every subgroup, all of them full; 0: the driver chooses
+  uint32_t subgroup_size = 0;  // required size of all subgroups, which are full; 0: the driver chooses
 
   auto operator<=>(const PipelineKey&) const = default;
 };
@@ -47,7 +47,7 @@ class Pipelines {
   DeviceHandles& device_;
   Owned<VkPipelineCache> cache_;
   mutable std::mutex mutex_;
-  std::mutex cache_mutex_;  // the cache's data are asked for, and others merged into it
+  std::mutex cache_mutex_;  // guards reading cache_'s data and merging others into it
   std::map<uint32_t, std::unique_ptr<PipelineLayout>> layouts_;
   std::map<const Shader*, Owned<VkShaderModule>> modules_;
   std::map<PipelineKey, Owned<VkPipeline>> pipelines_;

@@ -1,4 +1,4 @@
-// Recording: the commands of a program for one combination of ranges in its slots. Of device/ only.
+// Recording: the commands of a program for one combination of ranges in its slots. Internal to device/.
 #pragma once
 
 #include <memory>
@@ -16,14 +16,14 @@ namespace epiphyte::vulkan {
 // The parts that all recordings of a program share.
 struct ProgramParts {
   CommandList list;
-  std::vector<PipelineKey> keys;  // by command; without a shader: none
+  std::vector<PipelineKey> keys;  // by command; without shader for a copy
   std::vector<uint64_t> parameter_offsets;
   std::shared_ptr<Buffer> parameters;
-  uint64_t placeholder = 0;   // in `parameters`: for bindings of no bytes, which can't be bound
-  std::vector<size_t> first;  // command of each submission
+  uint64_t placeholder = 0;   // offset in `parameters` of the bytes that stand in for empty bindings
+  std::vector<size_t> first;  // first command of each submission
   bool profile = false;
   std::shared_ptr<Timeline> timeline;  // timeline of the last submission; null before the first one
-  uint64_t submitted = 0;              // point of the last submission on the timeline
+  uint64_t submitted = 0;              // number of the last submission on the timeline
 };
 
 inline constexpr uint64_t kPlaceholderBytes = 16;
@@ -32,9 +32,10 @@ class Recording {
  public:
   Recording(Device& device, const ProgramParts& parts);
 
-  // Records, also in place of what was recorded before, which isn't under way.
+  // Records the commands, in place of an earlier recording, which must not be under way. `key` identifies the ranges.
   void Record(std::span<const BufferRange> slots, std::vector<uint64_t> key);
-  // Dispatches each of these pipelines with no workgroups, and waits for it. Nothing is recorded then.
+  // Dispatches each of these pipelines without workgroups, and waits until the device is done. Afterwards nothing is
+  // recorded.
   void WarmUp(std::set<PipelineKey> pipelines);
   const std::vector<uint64_t>& key() const { return key_; }
   std::span<const VkCommandBuffer> segments() const { return segments_; }
@@ -56,10 +57,10 @@ class Recording {
   DeviceHandles& vk_;
   const ProgramParts& parts_;
   std::vector<uint64_t> key_;
-  std::span<const BufferRange> slots_;  // while it records; else slots are as ranges of no bytes
+  std::span<const BufferRange> slots_;  // set while commands are recorded; otherwise slots count as empty ranges
   Hazards hazards_;
   Owned<VkDescriptorPool> sets_pool_;
-  std::vector<VkDescriptorSet> sets_;   // by command
+  std::vector<VkDescriptorSet> sets_;   // by command; null for a copy
   std::vector<Owned<VkBuffer>> views_;  // buffer views for GPU-assisted validation
   Owned<VkCommandPool> pool_;
   std::vector<VkCommandBuffer> segments_;  // one for each submission

@@ -16,7 +16,7 @@ namespace epiphyte::vulkan {
 struct StreamParts {
   using Lock = std::unique_lock<std::mutex>;
 
-  // A copy by the host, once the submission `after` is done.
+  // A copy that the host does once the submission `after` is done.
   struct HostCopy {
     uint64_t after = 0;
     const std::byte* from = nullptr;
@@ -28,12 +28,12 @@ struct StreamParts {
     uint64_t after = 0;
     std::function<void()> done;
   };
-  // Another stream's work, on the same device, behind which this stream's is.
+  // A submission of another stream of the same device that the work of this stream follows.
   struct Awaited {
     std::shared_ptr<Timeline> timeline;
     uint64_t number = 0;
   };
-  // In use until the submission `until` is done.
+  // Command buffers (Commands) and staging buffers (Chunk) are in use until the submission `until` is done.
   struct Commands {
     Owned<VkCommandPool> pool;
     VkCommandBuffer buffer = VK_NULL_HANDLE;
@@ -46,7 +46,8 @@ struct StreamParts {
 
   explicit StreamParts(DeviceHandles& device_) : device(device_), timeline(std::make_shared<Timeline>(device_)) {}
 
-  // Calls body(parts, lock) with the lock, when the stream has not failed. What loses the device fails it.
+  // Takes the lock and calls body(parts, lock). Throws if the stream has failed. An error DEVICE_RESET fails the
+  // stream.
   template <typename Body>
   auto Guarded(Body&& body) {
     Lock lock(mutex);
@@ -59,20 +60,22 @@ struct StreamParts {
     }
   }
 
-  // All with the lock. Fails the stream for good, unless it has failed before: nothing that was submitted is under way
-  // any more when it returns, and what was left to the host is not done.
+  // The caller holds the lock for this function and those below. Fails the stream for good, unless it has failed
+  // before. When it returns, nothing that was submitted is under way, and the host's pending copies and completions are
+  // dropped.
   void Fail(const kit::Error& error);
-  // Throws the failure, and DEVICE_RESET.
+  // Throws the stream's failure, or DEVICE_RESET if the device is lost.
   void ThrowIfFailed();
   // Does the host's copies and completions that the device's progress allows. Returns the submission number reached.
   uint64_t Advance();
-  // Nothing is under way that work here could depend on.
+  // Whether nothing is under way that work of this stream could depend on.
   bool IsIdle();
-  // Waits, without the lock, and advances.
+  // Releases the lock while it waits for submission `number`, then does what Advance does.
   void Await(Lock& lock, uint64_t number);
-  // Before something is submitted: copies out of buffers are done.
+  // Waits for the host's copies out of mapped buffers. Must be called before a submission, which could write these
+  // buffers.
   void FinishInPlaceCopies(Lock& lock);
-  // Recording, with a barrier for everything before.
+  // Begins a command buffer with a barrier for everything before it.
   Commands& BeginCommands();
 
   DeviceHandles& device;

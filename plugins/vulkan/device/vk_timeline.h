@@ -1,11 +1,12 @@
-// Timeline: what one stream submits, numbered from 1, and how far the device is with it: by a timeline semaphore, or by
-// a fence for each submission where the device hasn't got any (Capability::kTimeline). Of device/ only.
+// Timeline: the submissions of one stream, numbered from 1, and how far the device has got. It uses a timeline
+// semaphore, or one fence per submission if the device has no such semaphores (Capability::kTimeline). Internal to
+// device/.
 //
 //     const uint64_t number = timeline.Submit(commands);
 //     timeline.Wait(number, UINT64_MAX);     // sleeps
 //
-// All timelines of a device share its queue. What was submitted before, on any of them, is done first where commands
-// begin with a barrier for it, as ours do; and a number that is reached has everything before it reached.
+// All timelines of a device share its queue. Commands begin with a barrier, so everything submitted before them on any
+// timeline is done first. When a number is reached, everything submitted before it is done, too.
 #pragma once
 
 #include <atomic>
@@ -27,13 +28,14 @@ class Timeline {
   Timeline(const Timeline&) = delete;
   Timeline& operator=(const Timeline&) = delete;
 
-  // Gives the submission's number. [one thread at a time]
+  // Submits commands and returns the submission's number. [one thread at a time]
   uint64_t Submit(std::span<const VkCommandBuffer> commands);
   uint64_t submitted() const { return submitted_.load(); }
 
-  // The following: [any thread, on several at once]. The last number that is known to be reached; asks the device.
+  // Asks the device for the last number that is reached. This and the functions below: [any thread, several at once].
   uint64_t Reached();
-  // Sleeps; false when the time was too short. Throws when the device has failed: then nothing is under way.
+  // Sleeps until `number` is reached. Returns false after `timeout_ns`. Throws if the device has failed; then nothing
+  // is under way.
   bool Wait(uint64_t number, uint64_t timeout_ns);
   // Returns once no submission up to that number is under way, possibly because the device has failed.
   void Finish(uint64_t number) noexcept;
@@ -50,12 +52,12 @@ class Timeline {
   VkResult WaitForFence(uint64_t number, uint64_t timeout_ns);
 
   DeviceHandles& device_;
-  Owned<VkSemaphore> semaphore_;  // null: fences
+  Owned<VkSemaphore> semaphore_;  // null: fences are used
   std::atomic<uint64_t> submitted_ = 0;
   std::atomic<uint64_t> reached_ = 0;
 
   std::mutex mutex_;                                     // guards the members below
-  std::deque<Fenced> pending_;                           // not known to be reached, in order
+  std::deque<Fenced> pending_;                           // submissions that are not known to be reached, in order
   std::vector<std::shared_ptr<Owned<VkFence>>> fences_;  // for reuse; a fence that another thread holds is awaited
 };
 

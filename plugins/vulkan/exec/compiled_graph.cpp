@@ -12,10 +12,10 @@ namespace epiphyte::vulkan {
 namespace {
 
 constexpr size_t kMostPrograms = 16;
-// Constants of so many bytes are weights, and nothing that the host alone reads to know shapes.
+// Constants of at least this many bytes are weights. Smaller ones may be shapes, which only the host reads.
 constexpr uint64_t kLeastWeight = uint64_t{64} << 10;
 
-// Keeps what operators pack of one node.
+// Collects the data that an operator packs for one node.
 class PackedSink final : public Packing::Sink {
  public:
   PackedSink(int32_t node, std::vector<kit::PackedData>& packed, std::vector<uint32_t>& releases)
@@ -68,7 +68,7 @@ std::shared_ptr<CompiledGraph> CompiledGraph::Build(ir::Graph graph, const Compi
   std::shared_ptr<CompiledGraph> compiled = Start(std::move(graph), config, origin, std::move(packed));
   compiled->KeepConstants(config);
   compiled->on_device_.resize(compiled->graph_.constants.size() + compiled->packed_.size());
-  // Loading here reports a defect of the graph now, and the first run finds its weights on the device.
+  // Loading the weights here reports a defect of the graph at once, and the first run finds its weights on the device.
   if (compiled->StaticProgram() == nullptr) compiled->LoadWeights();
   return compiled;
 }

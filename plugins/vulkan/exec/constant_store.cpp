@@ -9,9 +9,10 @@
 namespace epiphyte::vulkan {
 namespace {
 
-// Constants that are loaded together share buffers of up to this size. A single larger constant gets a larger buffer.
+// Constants that are loaded together share buffers of up to this many bytes. A single larger constant gets a larger
+// buffer.
 constexpr uint64_t kMostTogether = uint64_t{64} << 20;
-constexpr uint64_t kComparedTogether = uint64_t{16} << 20;  // read back of memory that the host can't reach
+constexpr uint64_t kComparedTogether = uint64_t{16} << 20;  // bytes read back at once from unmapped memory
 
 // Compares the bytes, because equal digests do not prove equality: a model's author can give different weights the same
 // digest.

@@ -1,7 +1,7 @@
-// ConstantStore: constants and packed data in a device's memory, in few large buffers. Of those that go through one store
-// equal ones are there once, by their bytes: the weights that sessions of a share group have in common.
+// ConstantStore: constants and packed data in a device's memory, in few large buffers. Data that go through one store
+// and have equal bytes are in the memory only once. The sessions of a share group share their weights this way.
 //
-//     const std::vector<BufferRange> places = store.Load(device, data);   // data: where the bytes are on the host
+//     const std::vector<BufferRange> places = store.Load(device, data);   // data: host bytes of each constant
 //
 // [any thread]
 #pragma once
@@ -21,7 +21,7 @@ namespace epiphyte::vulkan {
 
 class ConstantStore {
  public:
-  // Returns one place per entry, at a multiple of kTensorAlignment. Missing data are uploaded together, into memory
+  // Returns one place per constant, at a multiple of kTensorAlignment. Missing data are uploaded together, into memory
   // taken from `limit`.
   std::vector<BufferRange> Load(const std::shared_ptr<Device>& device,
                                 std::span<const std::span<const std::byte>> data,
@@ -38,7 +38,7 @@ class ConstantStore {
   std::multimap<Key, Known> known_;
 };
 
-// Puts all of them there, as they are.
+// Loads all constants, equal ones several times. Returns one place per constant, as ConstantStore::Load does.
 std::vector<BufferRange> LoadConstants(const std::shared_ptr<Device>& device,
                                        std::span<const std::span<const std::byte>> data,
                                        const std::shared_ptr<MemoryLimit>& limit = {});

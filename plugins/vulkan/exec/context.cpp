@@ -131,7 +131,7 @@ kit::ContextVerdict CheckContextForDevices(const kit::ContextHeader& header, std
       }
     }
   } catch (const kit::Error& error) {
-    // The error that a session with these options would fail with.
+    // A session with these options would fail with this error.
     return kit::ContextVerdict::Unsupported(error.what());
   }
   return *best;

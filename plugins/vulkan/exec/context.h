@@ -1,10 +1,11 @@
-// The vulkan provider's contexts: the graphs of all partitions with their packed weights, in a container of the kit's,
-// and apart from them what the driver made of the shaders. Weights are used in place when it is mapped.
+// The vulkan provider's contexts. A context holds the graphs of all partitions with their packed weights, in a
+// container of the kit, and in a section of its own the driver's pipeline cache. Weights are used in place when the
+// container is mapped.
 //
-// Graphs and weights depend on no device: another one, or another driver, builds its pipelines anew and runs them.
-// Nothing in it is trusted: the container compares digests and checks every offset, count and size; graphs are verified
-// as a whole before anything is built of them (verify.h), and pipelines are given to a driver only if it made them
-// (Device::UsePipelineCacheData). The same graphs give the same bytes.
+// Graphs and weights depend on no device: another device or driver builds its pipelines anew and runs the same graphs.
+// Nothing in a context is trusted. The container compares digests and checks every offset, count and size. Graphs are
+// verified as a whole before anything is built from them (verify.h). A driver gets only pipeline data that it made
+// itself (Device::UsePipelineCacheData). The same graphs give the same bytes.
 #pragma once
 
 #include <functional>
@@ -29,8 +30,8 @@ inline constexpr kit::ContainerFormat kContextFormat = {
     "EPVKCX",
     1, "the vulkan context"};
 
-// The properties that a context was made with, and what a mismatch means. `capabilities`: without those that are turned
-// off.
+// The key of a context that is made here: the properties of plugin, device and driver, and what a mismatch of each
+// means. `capabilities` do not include those that are turned off. `kernels`: KernelSet::digest.
 kit::CompatibilityKey ContextKey(const DeviceInfo& device, const Capabilities& capabilities, uint64_t kernels);
 
 // Writes a context front to back through `write`. `pipelines`: Device::PipelineCacheData; may be empty.
@@ -39,15 +40,15 @@ void WriteContext(const kit::CompatibilityKey& key, std::span<const CompiledGrap
                   const std::function<void(const void* data, uint64_t size)>& write);
 
 std::shared_ptr<const kit::ContextContainer> OpenContext(std::span<const std::byte> payload);
-// Empty when there are none.
+// The driver's pipeline data in a context; empty if it has none.
 kit::OwnSection PipelinesOf(const kit::ContextContainer& context);
 
-// The verdict on a context that is known by its description, by its bytes, or by both.
+// The verdict on a context of which the description, the payload or both are known.
 kit::ContextVerdict CheckContextHeader(const EpContextHeader& header, std::string_view source, const DeviceInfo& device,
                                        const Capabilities& capabilities, uint64_t kernels,
                                        const OperatorTable& operators);
-// The same for the device and the capabilities that the header's options and devices name. Without a session it is the
-// verdict for the device on which the context does best. `devices` isn't empty.
+// The same for the devices and capabilities that the header's options and devices select. If they select several
+// devices, because there is no session, this is the best verdict. `devices` isn't empty.
 kit::ContextVerdict CheckContextForDevices(const kit::ContextHeader& header, std::string_view source,
                                            std::span<const DeviceInfo> devices, uint64_t kernels,
                                            const OperatorTable& operators);

@@ -24,7 +24,7 @@ std::vector<EpMemoryInfo> MemoriesOf(const DeviceInfo& info) {
   if (info.imports_opaque_fd) memories[0].import_types |= EP_HANDLE_OPAQUE_FD;
   if (info.imports_dma_buf) memories[0].import_types |= EP_HANDLE_DMA_BUF;
   if (!info.unified_memory) memories.push_back(Memory(info, "host", EP_MEMORY_MAPPABLE));
-  // Memory of the host is where the host can reach it.
+  // Host memory is imported into the memory that the host can map.
   if (info.imports_host_pointers) memories.back().import_types |= EP_HANDLE_HOST_POINTER;
   const auto exports = [&](const char* name, uint32_t type) {
     EpMemoryInfo memory = Memory(info, name, EP_MEMORY_LOCAL | EP_MEMORY_WHOLE | mappable);

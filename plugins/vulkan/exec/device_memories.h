@@ -1,13 +1,13 @@
-// DeviceMemories: the memories and streams of the plugin's devices, as the host has them through draft/ep_device.h.
+// DeviceMemories: the memories and streams of the plugin's devices, as the host uses them through draft/ep_device.h.
 //
 //     memories.Allocate(0, 0, bytes);      // a DeviceBuffer in memory 0 of device 0
 //
-// Every device has "device", its own memory. It also has "host", which is mapped, if the host can't reach the device's
-// memory. For each handle type that can be exported there is a further memory. Buffers belong to the device that is
-// open when they are made. When a device is lost, a new one is opened for later buffers.
+// Every device has the memory "device", its own. If the host can't map that one, there is also "host", which is mapped.
+// Each handle type that can be exported has a further memory. Buffers belong to the device that is open when they are
+// made. When a device is lost, a new one is opened for later buffers.
 //
-// All streams of a device share one queue, so what they submit is done one after the other. Two devices know nothing of
-// each other: a copy between them and a Wait for a stream of the other one block the calling thread.
+// All streams of a device share one queue, so their submissions are done one after the other. Different devices can't
+// wait for each other: a copy between them, and a Wait for a stream of another device, block the calling thread.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class DeviceStream final : public kit::DeviceStream {
 
  private:
   Stream stream_;
-  std::vector<StreamCopy> copies_;  // kept, so that a steady run allocates nothing
+  std::vector<StreamCopy> copies_;  // a member so that a steady run allocates nothing
 };
 
 // [any thread]
@@ -46,7 +46,7 @@ class DeviceMemories final : public kit::DeviceMemories {
  public:
   DeviceMemories(const Instance& instance, DevicePool& devices);
 
-  // As kernels of that device name them: EP_MEMORIES_HOST is not among them.
+  // The set of all memories of the device, as kernels name it in EpKernelInfo. EP_MEMORIES_HOST is not in it.
   uint32_t SetOf(uint32_t device) const;
 
   std::span<const EpMemoryInfo> Memories(uint32_t device) override;

@@ -28,7 +28,7 @@ void ForEachName(std::string_view list, Visit&& visit) {
   }
 }
 
-// Each capability that the value of an option names.
+// Visits each capability that the value of an option names. "all" names every capability.
 template <typename Visit>
 void ForEachCapability(std::string_view option, std::string_view list, Visit&& visit) {
   ForEachName(list, [&](std::string_view name) {

@@ -1,4 +1,4 @@
-// The session's options that say which device is used, and which of its capabilities.
+// The session's options that select the device and the capabilities of it that are used.
 //
 //   const uint32_t index = DevicesToUse(instance.devices(), options.Text("use"), config.devices).at(0);
 //   Capabilities capabilities = instance.devices()[index].capabilities;
@@ -14,16 +14,18 @@
 
 namespace epiphyte::vulkan {
 
-// Turns off the capabilities that the option `disable` names: with commas or spaces between them, in brackets if one
-// likes. Throws INVALID_ARGUMENT for others.
+// Turns off the capabilities in the value of the option `disable`. Commas or spaces separate the names; brackets around
+// the list are optional. Throws INVALID_ARGUMENT for an unknown name.
 void Disable(std::string_view list, Capabilities* capabilities);
-// Has those used that the option `prefer` names, a list of the same kind, unless they are turned off.
+// Prefers the capabilities in the value of the option `prefer`, a list of the same form. Capabilities that are turned
+// off stay off.
 void Prefer(std::string_view list, Capabilities* capabilities);
-// Throws INVALID_ARGUMENT where `disable` names a capability that a session can't turn off.
+// Throws INVALID_ARGUMENT if `disable` names a capability that a session can't turn off.
 void CheckDisabled(std::string_view list);
 
-// Indices into `devices`: the one that the option `use` names; else the first that the host lists; else, where no
-// session asks, all of them. Throws INVALID_ARGUMENT, or NOT_FOUND for a name that fits no device.
+// Returns indices into `devices`: the device that the option `use` names, else the first in `listed` (the devices that
+// the host lists for the session), else all of them, because there is no session. Throws NOT_FOUND if no device fits
+// `use`, and INVALID_ARGUMENT if the first listed device does not exist.
 std::vector<uint32_t> DevicesToUse(std::span<const DeviceInfo> devices, std::string_view use,
                                    std::span<const uint32_t> listed);
 

@@ -2,7 +2,7 @@
 
 namespace epiphyte::vulkan {
 
-// With the mutex.
+// The caller holds the mutex.
 std::shared_ptr<Device> DevicePool::Known(uint32_t index) {
   std::shared_ptr<Device> device = open_[index].lock();
   return device == nullptr || device->lost() ? nullptr : device;

@@ -2,7 +2,7 @@
 // other values in its memory.
 //
 //     DevicePool pool(instance);
-//     std::shared_ptr<Device> device = pool.Get(0);   // open until its last user lets go of it
+//     std::shared_ptr<Device> device = pool.Get(0);   // open until its last user releases it
 //
 // [any thread]
 #pragma once
@@ -20,9 +20,9 @@ class DevicePool {
  public:
   explicit DevicePool(std::shared_ptr<Instance> instance) : instance_(std::move(instance)) {}
 
-  // Device `index` of the instance. One that was lost is opened anew.
+  // Returns device `index` of the instance, and opens it if it isn't open or was lost.
   std::shared_ptr<Device> Get(uint32_t index);
-  // Null when it isn't open, or lost.
+  // Device `index` if it is open and not lost, else null.
   std::shared_ptr<Device> Opened(uint32_t index);
 
  private:

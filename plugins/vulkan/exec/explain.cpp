@@ -20,7 +20,7 @@ std::string Joined(const std::vector<std::string>& list, std::string_view betwee
   return text;
 }
 
-// Kernel names for each node of the compiled graph.
+// For each node of the compiled graph, the names of its kernels and why faster ones were not chosen.
 std::vector<std::string> KernelsOf(const ir::Graph& compiled, const CompileConfig& config) {
   std::vector<std::string> texts(compiled.nodes.size());
   const std::optional<Program> program = CompiledGraph::ProgramOf(compiled, config);
@@ -44,14 +44,14 @@ std::vector<std::string> KernelsOf(const ir::Graph& compiled, const CompileConfi
   return texts;
 }
 
-// By node of `graph`: the node of `compiled` that does its work: the one that makes its outputs, or else the one that
-// does the work of a node which reads them. -1: none.
+// For each node of `graph`, the node of `compiled` that does its work. This is the node that makes its outputs, else
+// the node that does the work of a reader of these outputs. -1: there is none.
 std::vector<int32_t> DoneBy(const ir::Graph& graph, const ir::Graph& compiled) {
   std::map<std::string_view, int32_t> maker;
   for (size_t n = 0; n < compiled.nodes.size(); ++n)
     for (const int32_t output : compiled.nodes[n].outputs)
       if (output >= 0) maker[compiled.values[static_cast<size_t>(output)].name] = static_cast<int32_t>(n);
-  std::vector<int32_t> reader(graph.values.size(), -1);  // what does the work of a node that reads the value
+  std::vector<int32_t> reader(graph.values.size(), -1);  // by value: node of `compiled` that does the work of a reader
   std::vector<int32_t> done_by(graph.nodes.size(), -1);
   for (size_t n = graph.nodes.size(); n-- > 0;) {
     const ir::Node& node = graph.nodes[n];
@@ -74,7 +74,8 @@ std::vector<std::string> ExplainNodes(const ir::Graph& graph, const CompileConfi
   const std::vector<int32_t> done_by = DoneBy(graph, compiled);
   const std::vector<std::string> kernels = KernelsOf(compiled, config);
   std::vector<std::string> notes(graph.nodes.size());
-  // The last of the nodes that became one has the kernel's name, the others say which node they are part of.
+  // Several nodes may have been fused into one. The last of them gets the kernel's name, the others say which node they
+  // are part of.
   std::vector<size_t> last(compiled.nodes.size(), 0);
   for (size_t n = 0; n < notes.size(); ++n)
     if (done_by[n] >= 0) last[static_cast<size_t>(done_by[n])] = n;

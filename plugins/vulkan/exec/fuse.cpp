@@ -14,7 +14,8 @@ namespace fuse = kit::fuse;
 
 namespace {
 
-// Whether the table has an operator for a node that takes the place of others, which were the graph's when it was made.
+// Whether the operator table supports a node that a fusion wants to make. The values that the host knows are found
+// once, in the constructor; a value that is added later is known to the host if it is a constant.
 class HasOperator {
  public:
   HasOperator(const ir::Graph& graph, const OperatorTable& operators, const Capabilities& capabilities)

@@ -1,6 +1,6 @@
-// Fusions: rewrites of a graph before it is compiled, by the kit's passes (epiphyte/kit/fuse/passes.hpp), for what the
-// table has operators for. They rely on nothing but the graph, the table and the capabilities: the same graph always
-// gives the same result.
+// Fusions: rewrites of a graph before it is compiled, by the kit's passes (epiphyte/kit/fuse/passes.hpp). They make
+// only nodes that the operator table supports. The result depends on nothing but the graph, the table and the
+// capabilities: the same graph always gives the same result.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace epiphyte::vulkan {
 // outlive the pipeline. `made`: see kit::fuse::FoldIntoConvolutions.
 kit::fuse::Pipeline MakePipeline(const OperatorTable& operators, const Capabilities& capabilities,
                                  const std::function<void(uint64_t bytes)>& made = {});
-// Runs that pipeline.
+// Makes the pipeline and runs it.
 void Fuse(ir::Graph& graph, const OperatorTable& operators, const Capabilities& capabilities,
           const std::function<void(uint64_t bytes)>& made = {});
 

@@ -37,7 +37,8 @@ class Finder {
     return operators.Find(node.domain, node.op_type, node.since_version, type);
   }
 
-  // Whether the elements are of a type that the host computes with, and are not known to be many.
+  // Whether the host can compute with the value: its element type is a host type, and it isn't known to have more than
+  // kMostHostElements elements.
   bool IsSmall(int32_t value) const {
     const ir::Value& info = graph_.values[static_cast<size_t>(value)];
     uint64_t count = 0;
@@ -74,7 +75,8 @@ class Finder {
     return known;
   }
 
-  // From those that need elements on the host back to where these come from.
+  // Marks the values that must be on the host, from the nodes that need elements there back to the values that these
+  // are computed from.
   void Require() {
     for (size_t n = graph_.nodes.size(); n-- > 0;) {
       const ir::Node& node = graph_.nodes[n];

@@ -17,8 +17,8 @@ struct HostValues {
   std::vector<bool> reads_inputs;  // by input of the graph: the host reads its elements before each run
 };
 
-// `foreign`: by node, whether another provider runs it, so that its outputs arrive as the graph's inputs do. Empty:
-// none.
+// `foreign`: by node, whether another provider runs it, so that its outputs arrive like inputs of the graph. Empty: no
+// node is foreign.
 HostValues FindHostValues(const ir::Graph& graph, const OperatorTable& operators, const std::vector<bool>& foreign = {});
 
 }  // namespace epiphyte::vulkan

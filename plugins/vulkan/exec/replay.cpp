@@ -60,7 +60,7 @@ void Replay::AddCommands(const ir::Graph& graph, bool profile) {
     const ir::Node& node = graph.nodes[static_cast<size_t>(dispatch.node)];
     names_.push_back(kit::TextOf(node.op_type, ' ', node.name, ": ", dispatch.shader));
   }
-  // Outputs that are not made where they are wanted.
+  // Outputs that are not written to their slots directly are copied there.
   for (size_t i = 0; i < program.outputs.size(); ++i) {
     if (slot_of_output_[i] < 0 || list_.slots[static_cast<size_t>(slot_of_output_[i])] == 0) continue;
     Command copy;
@@ -152,11 +152,11 @@ void Replay::Run(const kit::Run& run, const kit::DeviceRuns& device_runs, Stream
     if (profile && !names_.empty()) stream.Then([this, profile] { AddTimes(profile); });
   }
   if (!after_.empty()) stream.Copy(after_);
-  slots_.clear();  // buffers are the host's to free
+  slots_.clear();  // the host owns these buffers and may free them
   if (!device_runs) stream.Synchronize(stream.Signal());
 }
 
-// The device's clock is not the host's: the last dispatch is taken to end now.
+// The device's clock differs from the host's, so the last dispatch is assumed to end now.
 void Replay::AddTimes(const kit::Profile& profile) noexcept {
   try {
     const std::vector<CommandTime> times = compiled_->Times();
@@ -169,7 +169,7 @@ void Replay::AddTimes(const kit::Profile& profile) noexcept {
       profile.Add(names_[i].c_str(), start, start + static_cast<int64_t>(times[i].duration_ns), "device");
     }
   } catch (const std::exception&) {
-    // Times that are lost are no reason to fail.
+    // Missing times are no reason to fail the run.
   }
 }
 

@@ -1,7 +1,7 @@
 // Replay: a program recorded into commands, with memory of its own. One Execute at a time uses it.
 //
-//     ReplaySet replays;                  // of one kernel's state
-//     PreparedReplay prepared(*compiled, threads);                       // of the kernel
+//     ReplaySet replays;                  // state of one kernel for one run at a time
+//     PreparedReplay prepared(*compiled, threads);                       // one for the kernel
 //     replays.Execute(*compiled, run, device_runs, threads, prepared);   // records what is not recorded yet
 //
 // Execute submits to the run's stream and returns. The commands read inputs and write outputs in buffers directly.
@@ -25,21 +25,22 @@ namespace epiphyte::vulkan {
 
 class Replay {
  public:
-  // `profile`: runs tell what each dispatch took.
+  // `profile`: runs report how long each dispatch took.
   Replay(std::shared_ptr<const LoadedProgram> loaded, const CompiledGraph& graph, const kit::Threads& threads,
          bool profile);
 
   const LoadedProgram& loaded() const { return *loaded_; }
   uint64_t memory_bytes() const { return memory_bytes_; }
-  // `device_runs`: false, then `stream` is the replay's alone.
+  // If `device_runs` is false, no other user has `stream`, and Run waits for the device.
   void Run(const kit::Run& run, const kit::DeviceRuns& device_runs, Stream& stream);
 
  private:
   Command::Binding BindingOf(int32_t tensor) const;
   void AddCommands(const ir::Graph& graph, bool profile);
-  // The replay's own memory for a slot, made when it is needed.
+  // The replay's own memory for a slot, allocated at its first use.
   const BufferRange& OwnRange(size_t slot);
-  // False: the value is in host memory, and the slot has the replay's own.
+  // Puts the value's buffer into a slot. Returns false if the value is in host memory; the slot then gets the replay's
+  // own memory.
   bool Place(size_t slot, const EpTensorView& view);
   void PlaceInput(size_t slot, const EpTensorView& view);
   void PlaceOutput(size_t slot, const EpTensorView& view);
@@ -50,11 +51,11 @@ class Replay {
   const std::shared_ptr<MemoryLimit> limit_;
   std::shared_ptr<Buffer> arena_;
   uint64_t memory_bytes_ = 0;
-  CommandList list_;                     // commands that the constructor recorded
+  CommandList list_;                     // commands that the constructor collects and compiles
   std::vector<int32_t> slot_of_input_;   // by input of the graph; -1: the device doesn't read it
-  std::vector<int32_t> slot_of_output_;  // by output; -1: the host knows it
-  std::vector<BufferRange> own_;         // by slot
-  // For Run: kept, so that a steady run allocates nothing.
+  std::vector<int32_t> slot_of_output_;  // by output of the graph; -1: the host knows its elements
+  std::vector<BufferRange> own_;         // the replay's own memory by slot; empty until it is needed
+  // Run uses these members. They are kept so that a steady run allocates nothing.
   std::vector<BufferRange> slots_;
   std::vector<StreamCopy> before_;
   std::vector<StreamCopy> after_;
@@ -62,13 +63,13 @@ class Replay {
   std::unique_ptr<CompiledProgram> compiled_;  // null: nothing is done on the device
 };
 
-// A replay recorded while the session is created, if shapes are known. The first run that asks for it gets it. Its
-// pipelines belong to the device, so contexts contain the driver's pipeline data. [any thread]
+// A replay that is recorded while the session is created, if all shapes are known. The first run that asks for it gets
+// it. Its pipelines belong to the device, so contexts contain the driver's pipeline data. [any thread]
 class PreparedReplay {
  public:
-  // No replay is made when the device's memory is short: the run then reports the error.
+  // Makes no replay if the device has too little memory. The run then reports the error.
   PreparedReplay(CompiledGraph& graph, const kit::Threads& threads);
-  // Once; null for other signatures, and afterwards.
+  // Returns the replay, once. Null for another signature, and after it was taken.
   std::unique_ptr<Replay> Take(const std::string& signature);
 
  private:
@@ -78,15 +79,16 @@ class PreparedReplay {
 
 class ReplaySet {
  public:
-  // `threads`: to compile pipelines with.
+  // `threads` compile pipelines.
   void Execute(CompiledGraph& graph, const kit::Run& run, const kit::DeviceRuns& device_runs,
                const kit::Threads& threads, PreparedReplay& prepared);
 
  private:
   static constexpr size_t kMost = 8;
-  static constexpr uint64_t kMostBytes = uint64_t{2} << 30;  // beyond this only the one in use is kept
+  // Bytes. Above this, the replays that were used longest ago are dropped.
+  static constexpr uint64_t kMostBytes = uint64_t{2} << 30;
 
-  std::unique_ptr<Stream> own_stream_;            // on a host without devices
+  std::unique_ptr<Stream> own_stream_;            // used on a host without devices
   std::vector<std::unique_ptr<Replay>> replays_;  // most recently used first
   std::vector<ArrivedInput> inputs_;
   std::string signature_;

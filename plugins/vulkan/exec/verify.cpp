@@ -53,8 +53,8 @@ class Verifier {
     }
   }
 
-  // A constant without bytes was packed by those who read it, so its shape can't be far beyond what they packed.
-  // (Packed numbers may be narrower than plain ones.)
+  // A constant without bytes was packed by each node that reads it, so it can't be much larger than what that node
+  // packed. It may be up to 8 times as large, because packed numbers may be narrower than plain ones.
   void CheckDropped(std::span<const kit::PackedData> packed) const {
     std::vector<uint64_t> packed_by_node(graph_.nodes.size(), 0);
     for (const kit::PackedData& entry : packed) packed_by_node[static_cast<size_t>(entry.node)] += entry.bytes;

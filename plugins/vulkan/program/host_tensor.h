@@ -13,14 +13,14 @@
 
 namespace epiphyte::vulkan {
 
-// More elements than that are the device's business.
+// The host computes with tensors of at most this many elements.
 inline constexpr int64_t kMostHostElements = 4096;
 
 struct HostTensor {
   EpElementType type = EP_TYPE_INT64;
   kit::Dims dims;
   std::vector<int64_t> ints;   // elements of integer types and bool (0 or 1)
-  std::vector<double> floats;  // elements of float, double and float16
+  std::vector<double> floats;  // elements of float, double, float16 and bfloat16
 
   bool IsFloat() const {
     return type == EP_TYPE_FLOAT || type == EP_TYPE_DOUBLE || type == EP_TYPE_FLOAT16 || type == EP_TYPE_BFLOAT16;

@@ -10,7 +10,7 @@
 namespace epiphyte::vulkan {
 namespace {
 
-// Numbers of SPIR-V, and of the two extensions.
+// Header positions, opcodes and capabilities of SPIR-V and of the two extensions.
 constexpr uint32_t kMagic = 0x07230203;
 constexpr size_t kHeaderWords = 5, kBound = 3;
 constexpr uint32_t kOpExtension = 10, kOpCapability = 17, kOpConstantTrue = 41, kOpConstantFalse = 42, kOpConstant = 43;
@@ -69,7 +69,7 @@ class Translation {
 
  private:
   struct Matrix {
-    uint32_t rows = 0, columns = 0;  // the ids of the constants
+    uint32_t rows = 0, columns = 0;  // ids of the constants that hold the sizes
   };
 
   void Collect() {
@@ -112,7 +112,8 @@ class Translation {
     made_.insert(made_.end(), more.begin(), more.end());
   }
 
-  // New ids: constants with the values of Use, which are also those of layouts, for rows (0) and for columns (1).
+  // The id of a new constant with this value. There is one for each value of Use. Layouts use the same constants: 0 for
+  // row major, 1 for column major.
   uint32_t ConstantOf(uint32_t value) const { return module_[kBound] + value; }
 
   uint32_t LayoutOf(uint32_t column_major) const {
@@ -122,7 +123,8 @@ class Translation {
   }
 
   void AddType(Words type) {
-    // Before the first of these types, as integers of the type that its scope is of, which is there.
+    // The new constants stand before the first matrix type. Their type is the integer type of the constant for the
+    // matrix's scope, which the module has declared before.
     if (!has_constants_) {
       const auto scope = type_of_constant_.find(type[3]);
       if (scope == type_of_constant_.end()) throw std::runtime_error("the scope of a matrix is no constant");
@@ -146,10 +148,10 @@ class Translation {
         Expect(each, 2);
         return Put(kOpCapability, {each[1] == kNvCapability ? kKhrCapability : each[1]});
       case kNvType: return AddType(each);
-      case kNvLoad:  // type, result, pointer, stride, by columns, how memory is accessed
+      case kNvLoad:  // operands: type, result, pointer, stride, column major, memory access
         Expect(each, 6);
         return Put(kKhrLoad, {each[1], each[2], each[3], LayoutOf(each[5]), each[4]}, each.subspan(6));
-      case kNvStore:  // pointer, object, stride, by columns, how memory is accessed
+      case kNvStore:  // operands: pointer, object, stride, column major, memory access
         Expect(each, 5);
         return Put(kKhrStore, {each[1], each[2], LayoutOf(each[4]), each[3]}, each.subspan(5));
       case kNvMulAdd: return Put(kKhrMulAdd, {}, each.subspan(1));
@@ -160,9 +162,9 @@ class Translation {
 
   const Words module_;
   const std::vector<Words> instructions_;
-  std::map<uint32_t, Matrix> matrices_;            // by the ids of their types
-  std::map<uint32_t, uint32_t> type_of_constant_;  // by id
-  std::map<uint32_t, bool> truths_;                // by id
+  std::map<uint32_t, Matrix> matrices_;            // by the id of the matrix type
+  std::map<uint32_t, uint32_t> type_of_constant_;  // by the id of the constant
+  std::map<uint32_t, bool> truths_;                // by the id of the constant
   std::vector<uint32_t> made_;
   bool has_constants_ = false;
 };

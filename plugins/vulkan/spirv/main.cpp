@@ -1,4 +1,5 @@
-// epiphyte_khr_matrices FILE: the module in the file has its cooperative matrices in the words of KHR (khr_matrices.h).
+// epiphyte_khr_matrices FILE: rewrites the SPIR-V module in the file, in place, to the cooperative matrices of KHR
+// (khr_matrices.h).
 #include <cstdio>
 #include <exception>
 #include <fstream>

@@ -53,7 +53,8 @@ class Maker {
     tensor.data = RandomBytes(tensor, random_);
     return graph_.AddTensor(std::move(tensor));
   }
-  // Weights of a product: scales by channel of `axis`, if the SDK has them.
+  // Weights of a GEMM or convolution. They have a scale for each channel of `axis` if the case has the feature
+  // by_channel.
   uint32_t Weights(Dims dims, uint32_t axis) {
     const bool by_channel = features_.by_channel;
     TestTensor tensor{"w", NSDK_INT8, std::move(dims), {DrawScale(0.002f, 0.02f)}, {}, 0, {}};
@@ -72,12 +73,12 @@ class Maker {
     const TestTensor &x = graph_.tensors[op_.inputs[0]], &w = graph_.tensors[op_.inputs[1]];
     TestTensor bias{"b", NSDK_INT32, {channels}, {}, {}, 0, {}};
     for (const float scale : w.scales) bias.scales.push_back(scale * x.Scale());
-    // A single channel has its single scale either way.
+    // A single channel has one scale, be it per tensor or per channel.
     bias.data.resize(bias.Size());
     for (int64_t i = 0; i < channels; ++i) Store(NSDK_INT32, bias.data, static_cast<size_t>(i), Draw(-20000, 20000));
     op_.inputs.push_back(graph_.AddTensor(std::move(bias)));
   }
-  // Output for numbers that are about `spread` away from their mean.
+  // Adds an output with a scale for results that are about `spread` away from their mean.
   void Output(Dims dims, double spread) {
     const uint32_t type = ByteType();
     Output(std::move(dims), type, static_cast<float>(spread / 60),
@@ -86,7 +87,7 @@ class Maker {
   void Output(Dims dims, uint32_t type, float scale, int32_t zero) {
     op_.outputs = {graph_.AddTensor({"y", type, std::move(dims), {scale}, {zero}, 0, {}})};
   }
-  // With the input's numbers, or with others.
+  // Adds an output with the input's scale and zero point if `same` is true, otherwise with others.
   void OutputLike(Dims dims, bool same) {
     const TestTensor x = graph_.tensors[op_.inputs[0]];
     if (same) return Output(std::move(dims), x.type, x.Scale(), x.ZeroPoint());
@@ -149,7 +150,8 @@ void Maker::Window(bool transposed) {
   w.insert(w.end(), kernel.begin(), kernel.end());
   op_.inputs = {Input("x", x), Weights(w, transposed ? 1 : 0)};
   if (transposed && features_.by_channel && group_count > 1) {
-    // Scales are by a channel of the output, which with groups no axis of the weights is.
+    // Scales are per output channel, and with several groups no axis of the weights has one index for each output
+    // channel.
     graph_.tensors[op_.inputs[1]].scales.resize(1);
   }
   Bias(y[1]);
@@ -266,7 +268,7 @@ void Maker::Moving() {
       y[i] += begins[i] + ends[i];
     }
     begins.insert(begins.end(), ends.begin(), ends.end());
-    same = true;  // VALUE is in quantised numbers, of which there is one kind then
+    same = true;  // VALUE is a quantised number, so input and output need the same scale and zero point
     op_.ints = {{NSDK_PADS, begins}, {NSDK_VALUE, {graph_.tensors[input].ZeroPoint()}}};
   } else if (op_.kind == NSDK_RESHAPE) {
     y = OneIn(2) ? Dims{graph_.tensors[input].Elements()} : Dims{1, graph_.tensors[input].Elements(), 1};
@@ -277,7 +279,7 @@ void Maker::Moving() {
     for (size_t i = 0; i < rank; ++i) y[i] = x[static_cast<size_t>(order[i])];
     op_.ints[NSDK_PERM] = order;
   } else {
-    same = false;  // RESCALE
+    same = false;  // RESCALE: the output has another scale
   }
   OutputLike(y, same);
 }
@@ -292,7 +294,7 @@ void Maker::Resizing() {
   }
   op_.inputs = {Input("x", x)};
   op_.ints = {{NSDK_MODE, {Draw(0, 1)}}, {NSDK_COORDINATES, {Draw(0, 3)}}, {NSDK_ROUNDING, {Draw(0, 3)}}};
-  // Other values of align_corners than halves can lie on either side of a rounding.
+  // With align_corners, positions other than halves may be rounded either way, so asymmetric coordinates replace it.
   if (op_.ints[NSDK_MODE][0] == 0 && op_.ints[NSDK_COORDINATES][0] == 2) op_.ints[NSDK_COORDINATES] = {1};
   op_.floats = {{NSDK_SCALES, scales}};
   OutputLike(y, OneIn(2));

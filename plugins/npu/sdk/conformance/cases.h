@@ -1,4 +1,4 @@
-// Random operators, one in a graph, with scales that spread the results over the output's range.
+// Random operators, one per graph, with scales that spread the results over the output's range.
 //
 //   std::mt19937 random(5);
 //   TestGraph graph = RandomCase(NSDK_CONV, random, {});
@@ -20,7 +20,7 @@ TestGraph RandomCase(uint32_t kind, std::mt19937& random, CaseFeatures features 
 const char* NameOfKind(uint32_t kind);
 inline constexpr uint32_t kLastKind = NSDK_REDUCE_MEAN;
 
-// A net of several layers of what the SDK is sure to have only in part: `accepts` says which operators it takes. Each
+// A net of several layers. An SDK may have only some of its operators, so callers ask Sdk::Accepts first. Each
 // operator's result is an output of the graph.
 TestGraph SmallNet(std::mt19937& random);
 

@@ -1,4 +1,4 @@
-// Rules on blobs, and on damaged ones.
+// Checks of the rules on blobs and on damaged blobs.
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -10,7 +10,7 @@
 namespace epiphyte::nsdk_conformance {
 namespace {
 
-// A small blob, what it computes, and how to look at a changed one.
+// A small blob with inputs and expected outputs, and functions that examine changed copies of it.
 class Specimen {
  public:
   explicit Specimen(Sdk& sdk) : sdk_(sdk), context_(sdk.MakeContext()), graph_(Graph(sdk, context_.get())) {
@@ -30,7 +30,7 @@ class Specimen {
   }
   bool Accepted(const Bytes& bytes, uint32_t* said = nullptr) { return Accepted(bytes.data(), bytes.size(), said); }
 
-  // For a changed blob that was accepted: whether it still computes the same.
+  // Whether a changed blob that was accepted still computes the same. A blob that doesn't load counts as the same.
   bool ComputesTheSame(const Bytes& bytes) {
     NsdkProgram* loaded = nullptr;
     if (sdk_.api().load(context_.get(), bytes.data(), bytes.size(), nullptr, &loaded, nullptr) != NSDK_OK) return true;
@@ -38,7 +38,7 @@ class Specimen {
     return sdk_.RunOnce(program.get(), 0, graph_, inputs_) == expected_;
   }
 
-  // Looks into the bytes in each way that needs no program.
+  // Calls the functions that read a blob without loading it.
   void LookInto(const uint8_t* bytes, size_t size) {
     const NsdkBlobInfo* info = nullptr;
     if (sdk_.api().blob_info(bytes, size, &info, nullptr) == NSDK_OK) sdk_.api().blob_info_release(info);
@@ -60,7 +60,8 @@ class Specimen {
   std::vector<Bytes> inputs_, expected_;
 };
 
-// Sizes from 1 to one less than the blob's: each boundary at which a section can begin, and those beside it.
+// Sizes of truncated blobs: all sizes below 160, the last two before the blob's own, and each multiple of 64, at which
+// a section can begin, with the sizes beside it.
 std::vector<size_t> Truncations(size_t size) {
   std::vector<size_t> sizes;
   for (size_t at = 1; at < size; ++at) {
@@ -76,7 +77,7 @@ std::vector<size_t> Truncations(size_t size) {
   return sizes;
 }
 
-// Blobs with one bit changed: each byte of a small blob, some of a large one.
+// Copies of the blob with one bit changed: one for each byte of a small blob, or for some bytes of a large one.
 std::vector<Bytes> Flips(const Bytes& blob, size_t most) {
   std::vector<size_t> places;
   for (size_t at = 0; at < blob.size(); ++at) places.push_back(at);
@@ -251,7 +252,7 @@ void LaterVersionIsRefused(Sdk& sdk) {
   NsdkVersionInfo version = {};
   version.struct_size = sizeof version;
   Need(sdk.api().get_version_info(&version) == NSDK_OK, "get_version_info fails");
-  // Wherever the version is: each number of the head that has its value.
+  // The place of the version is not known, so each number in the head that equals it is changed.
   size_t found = 0;
   for (size_t at = 0; at + 4 <= std::min<size_t>(specimen.blob.size(), 256); at += 4) {
     uint32_t number;

@@ -1,4 +1,4 @@
-// Asking, compiling, writing blobs.
+// Checks of the rules on operator queries, compiling, writing blobs and cancelling.
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -12,9 +12,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A task that writes down its calls, and refuses at one of them.
+// A task that records the calls of its progress function and cancels at one of them.
 struct Watch {
-  int refuse_at = -1;  // the call to refuse; -1: none
+  int refuse_at = -1;  // the call at which it cancels; -1: none
   int calls = 0;
   std::thread::id thread = std::this_thread::get_id();
   double last = 0;
@@ -62,7 +62,7 @@ struct Pieces {
   }
 };
 
-// y = x times 256 x 256 constants, or convolutions with about as many.
+// A graph with many weights: a GEMM of x with 256 x 256 constants, or a convolution with about as many.
 TestGraph Weighty(Sdk& sdk, NsdkContext* context, const std::string& name) {
   for (const bool product : {true, false}) {
     TestGraph graph(name);
@@ -113,7 +113,7 @@ void CompileIsCancelled(Sdk& sdk) {
     const auto end = Clock::now();
     if (status == NSDK_OK) sdk.api().compiled_destroy(compiled);
     if (watch.calls == 0) throw NotApplicable{"compile is so short that it doesn't call progress"};
-    if (watch.calls <= call) break;  // over before
+    if (watch.calls <= call) break;  // compile ended before this call
     Expect(status == NSDK_CANCELLED, "call {} of progress refused, and compile returned {}", call + 1, NameOf(status));
     const double seconds = std::chrono::duration<double>(end - watch.refused).count();
     Expect(seconds <= 1, "compile returned {:.2f} s after progress refused", seconds);
@@ -295,7 +295,7 @@ void SinkRefuses(Sdk& sdk) {
     Pieces pieces{.refuse_at = at};
     const NsdkSink sink = pieces.Sink();
     const NsdkStatus status = sdk.api().write_blob(context.get(), &pointer, 1, &sink, nullptr);
-    if (pieces.pieces.size() <= at) break;  // one piece
+    if (pieces.pieces.size() <= at) break;  // the blob was written in fewer pieces
     Expect(status == NSDK_CANCELLED, "the sink refused piece {}, and write_blob returned {}", at, NameOf(status));
     Expect(pieces.pieces.size() == at + 1, "the sink refused piece {}, and got {} pieces", at, pieces.pieces.size());
   }
@@ -365,7 +365,7 @@ void RunIsCancelled(Sdk& sdk) {
     const NsdkStatus status = sdk.api().run(execution.get(), &task, nullptr);
     const auto end = Clock::now();
     if (watch.calls == 0) throw NotApplicable{"run is so short that it doesn't call progress"};
-    if (watch.calls <= call) break;  // over before
+    if (watch.calls <= call) break;  // run ended before this call
     Expect(status == NSDK_CANCELLED, "call {} of progress refused, and run returned {}", call + 1, NameOf(status));
     const double seconds = std::chrono::duration<double>(end - watch.refused).count();
     Expect(seconds <= 1, "run returned {:.2f} s after progress refused", seconds);

@@ -1,4 +1,4 @@
-// Rules for all functions: failures, threads, memory of the caller, growth of structs, lifetimes.
+// Checks of the rules for all functions: failures, threads, memory of the caller, growth of structs, lifetimes.
 #include <malloc.h>
 
 #include <atomic>
@@ -11,7 +11,7 @@
 #include "rules.h"
 #include "test_graph.h"
 
-// In a program that LeakSanitizer is part of: 1 when something was leaked.
+// LeakSanitizer's check returns 1 if memory was leaked. It is null in a program without LeakSanitizer.
 extern "C" int __lsan_do_recoverable_leak_check() __attribute__((weak));
 
 namespace epiphyte::nsdk_conformance {
@@ -23,7 +23,7 @@ T* Sentinel() {
   return reinterpret_cast<T*>(&there);
 }
 
-// A failing call: a status, null, a reason.
+// Checks that a call fails with a valid status, sets its out parameter to null and gives a reason.
 template <typename T>
 void ExpectWhole(const char* what, const std::function<NsdkStatus(T**, NsdkReason*)>& call) {
   T* out = Sentinel<T>();
@@ -98,7 +98,7 @@ void ManyThreads(Sdk& sdk) {
     threads.emplace_back([&, one = &wrong[thread], unreached = &not_reached[thread]] {
       try {
         for (int i = 0; i < 5 && one->empty(); ++i) {
-          // Every second time in a context of its own.
+          // Every second round uses a context of its own.
           Context own;
           if (i % 2 == 1) own = sdk.MakeContext();
           NsdkContext* at = i % 2 == 1 ? own.get() : context.get();
@@ -131,7 +131,7 @@ void CallersMemoryIsOnlyRead(Sdk& sdk) {
   const Bytes expected = sdk.BlobOf(context.get(), graph);
   NsdkCompiled* made = nullptr;
   {
-    // Nothing of it is there after the call.
+    // The graph's memory is freed after the calls, so the SDK must not refer to it.
     const NsdkView view(graph, {.read_only = true});
     Need(sdk.api().query_op(context.get(), view.get(), 0, nullptr) == NSDK_OK, "query_op declines what it accepted");
     Need(sdk.api().compile(context.get(), view.get(), nullptr, &made, nullptr) == NSDK_OK, "compile fails");
@@ -150,7 +150,7 @@ void HostileBytesReturn(Sdk& sdk) {
     Bytes bytes(random() % (i % 2 == 0 ? 200 : 5000));
     for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random() % (i % 3 == 0 ? 4 : 256));
     if (i % 5 == 0 && !blob.empty()) {
-      // A head as it should be, and behind it anything.
+      // A valid head is followed by random bytes.
       bytes = blob;
       const size_t head = 8 + random() % std::min<size_t>(bytes.size() - 8, 512);
       for (size_t at = head; at < bytes.size(); ++at) bytes[at] = static_cast<uint8_t>(random());
@@ -168,7 +168,7 @@ void HostileBytesReturn(Sdk& sdk) {
 
 void ShortStructsEndInZeros(Sdk& sdk) {
   const NsdkApi& api = sdk.api();
-  // With anything behind what the struct says it has.
+  // The bytes behind struct_size are garbage, which the SDK must not read.
   NsdkContextOptions options;
   std::memset(&options, 0xA5, sizeof options);
   options.struct_size = offsetof(NsdkContextOptions, option_count);
@@ -212,7 +212,7 @@ void LongStructsInArrays(Sdk& sdk) {
   Expect(status == NSDK_OK, "compile of a graph with longer structs: {}: {}", NameOf(status), reason.text);
   const Compiled compiled(made, sdk.api().compiled_destroy);
   Expect(sdk.WriteBlob(context.get(), {&compiled}) == expected, "a graph with longer structs gives another blob");
-  // The array that list_devices fills has such a stride, too.
+  // The array that list_devices fills may have longer structs, too.
   const std::vector<NsdkDevice> devices = sdk.Devices();
   constexpr size_t kStride = sizeof(NsdkDevice) + 24;
   std::vector<char> bytes(kStride * devices.size());
@@ -283,7 +283,7 @@ void NothingIsLeftBehind(Sdk& sdk) {
   constexpr size_t kTimes = 210;
   for (size_t i = 0; i < kTimes; ++i) once(static_cast<int>(i));
   const size_t after = mallinfo2().uordblks + mallinfo2().hblkhd;
-  // Less than 64 bytes each time are an allocator's own.
+  // Growth of less than 64 bytes per round is the allocator's own.
   Expect(after < before + 64 * kTimes, "{} bytes more after each context with its programs and executions",
          (after - before) / kTimes);
 }

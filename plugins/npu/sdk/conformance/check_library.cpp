@@ -1,4 +1,4 @@
-// The library, its table, what it says of itself and its devices.
+// Checks of the library, its table, and the facts that it gives about itself and its devices.
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ NsdkApi Fetch(Sdk& sdk) {
   return api;
 }
 
-// Calls `write` with a struct of each length, and checks the bytes behind it.
+// Calls `write` with structs of several sizes, and checks that the bytes behind struct_size stay as they are.
 template <typename T>
 void ExpectWithin(const char* what, const std::function<void(T*)>& write) {
   for (const size_t known :
@@ -116,7 +116,7 @@ void OtherMajorVersionIsRefused(Sdk& sdk) {
 }
 
 void PrintsNothing(Sdk& sdk) {
-  UseAll(sdk);  // once before, for what it needs
+  UseAll(sdk);  // a first run reports missing requirements as usual
   const int file = memfd_create("printed", 0);
   const int out = dup(1), error = dup(2);
   dup2(file, 1);

@@ -1,4 +1,4 @@
-// Loading: ownership of the blob, several graphs, several programs, groups.
+// Checks of the rules on loading: ownership of the blob, several graphs, several programs, groups.
 #include <sys/mman.h>
 
 #include <cstring>
@@ -10,7 +10,7 @@
 namespace epiphyte::nsdk_conformance {
 namespace {
 
-// Graphs in one blob, with what each computes when it is alone.
+// Several graphs in one blob, with the outputs that each computes when it is loaded alone.
 struct Loaded {
   explicit Loaded(Sdk& sdk, uint32_t graph_count = 1) : context(Begin(sdk)) {
     std::vector<Compiled> compiled;
@@ -30,12 +30,12 @@ struct Loaded {
     sdk.Require(NSDK_CAN_COMPILE, "NSDK_CAN_COMPILE");
     return sdk.MakeContext();
   }
-  // Whether graph `graph` runs as graph `index` of the program, and computes as alone.
+  // Whether graph `graph` runs as graph `index` of the program, and computes the same as alone.
   bool Computes(Sdk& sdk, NsdkProgram* program, uint32_t graph = 0, uint32_t index = 0) const {
     try {
       return sdk.RunOnce(program, index, graphs[graph], inputs[graph]) == expected[graph];
     } catch (const NotReached&) {
-      return false;  // when it was alone it was reached
+      return false;  // the graph did run alone, so this is a failure
     }
   }
 

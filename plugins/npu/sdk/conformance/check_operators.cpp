@@ -1,4 +1,4 @@
-// Results of operators.
+// Checks of the rules on the results of operators.
 #include "cases.h"
 #include "reference.h"
 #include "rules.h"

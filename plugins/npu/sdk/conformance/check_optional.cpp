@@ -1,4 +1,4 @@
-// Rules on capabilities beside compiling and groups: memory, asynchronous runs, counters.
+// Checks of the rules on optional capabilities other than compiling and groups: memory, asynchronous runs, counters.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -71,7 +71,7 @@ NsdkStatus TryToBind(Sdk& sdk, NsdkExecution* execution, uint32_t direction, Nsd
 
 size_t Page() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
-// Offset of the output behind the input in one memory, and the size of that memory.
+// A memory that holds the input and, behind it, the output: the output's offset and the size of the memory.
 struct Layout {
   explicit Layout(const Ready& ready)
       : output((ready.input.size() / 4096 + 1) * 4096),
@@ -79,7 +79,7 @@ struct Layout {
   size_t output, size;
 };
 
-// A run with both in one memory that the host sees at `address`.
+// Runs with input and output in one memory, which the host sees at `address`.
 void RunIn(Sdk& sdk, const Ready& ready, NsdkMemory* memory, uint8_t* address, const char* what) {
   const Layout layout(ready);
   const Execution execution = sdk.MakeExecution(ready.program.get());
@@ -142,7 +142,7 @@ void ImportedMemory(Sdk& sdk) {
     const Memory memory = MakeMemory(sdk, ready.context.get(), options);
     RunIn(sdk, ready, memory.get(), static_cast<uint8_t*>(mine), "imported memory");
   }
-  // It is still the caller's.
+  // The imported memory still belongs to the caller.
   std::memset(mine, 1, size);
   munmap(mine, size);
 }

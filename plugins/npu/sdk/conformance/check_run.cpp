@@ -1,4 +1,4 @@
-// Executions: bindings, runs, and several at once.
+// Checks of the rules on executions: bindings, runs, and several executions at once.
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -11,7 +11,7 @@
 namespace epiphyte::nsdk_conformance {
 namespace {
 
-// A program of a small graph with one input and one output, and what it gives for some inputs.
+// A program of a small graph with one input and one output, and the expected outputs for some inputs.
 struct Ready {
   explicit Ready(Sdk& sdk)
       : context(Begin(sdk)),
@@ -114,7 +114,7 @@ void BusyExecution(Sdk& sdk) {
   Bytes output(graph.tensors[graph.outputs[0]].Size());
   sdk.Bind(execution.get(), NSDK_INPUT, 0, inputs[0].data(), inputs[0].size());
   sdk.Bind(execution.get(), NSDK_OUTPUT, 0, output.data(), output.size());
-  // While progress is being told, another thread tries to run and to bind the same execution.
+  // While the run reports progress, another thread tries to run and to bind the same execution.
   struct State {
     Sdk& sdk;
     NsdkExecution* execution;
@@ -185,7 +185,7 @@ void HostAddressesAreAnywhere(Sdk& sdk) {
   for (const size_t offset : {1u, 3u, 7u, 64u}) {
     Bytes input(ready.inputs[0].size() + 64), output(ready.expected[0].size() + 64);
     std::copy(ready.inputs[0].begin(), ready.inputs[0].end(), input.begin() + static_cast<std::ptrdiff_t>(offset));
-    // Bindings may be larger than they have to be.
+    // Bindings may be larger than needed.
     NsdkStatus status = TryToBind(sdk, execution.get(), NSDK_INPUT, 0, input.data() + offset, input.size() - offset);
     Expect(status == NSDK_OK, "an input bound {} bytes behind an aligned address: {}", offset, NameOf(status));
     status = TryToBind(sdk, execution.get(), NSDK_OUTPUT, 0, output.data() + offset, output.size() - offset);
@@ -244,7 +244,7 @@ void BoundAnew(Sdk& sdk) {
   sdk.Run(execution.get());
   Expect(second == ready.expected[1], "a run doesn't use what was bound anew");
   Expect(first == kept, "a run writes to what was bound before");
-  // The memory is read when the run reads it, not when it was bound.
+  // The memory is read by the run, not when it is bound.
   std::copy(ready.inputs[2].begin(), ready.inputs[2].end(), input.begin());
   sdk.Run(execution.get());
   Expect(second == ready.expected[2], "a run doesn't see what is in a bound input now");

@@ -1,6 +1,6 @@
 // Bytes that end before an inaccessible page, so that an access beyond them ends the process.
 //
-//   GuardedBytes blob(bytes);                 blob.Protect();      // from here on only to be read
+//   GuardedBytes blob(bytes);                 blob.Protect();      // read-only from here on
 #pragma once
 
 #include <sys/mman.h>

@@ -24,7 +24,7 @@ struct Values {
   std::vector<double> numbers;
 
   double At(const Dims& index) const { return numbers[static_cast<size_t>(Offset(index))]; }
-  // The dimensions count from the last; those of size 1 serve for all.
+  // Offset of an element. Dimensions are aligned at the last one, and dimensions of size 1 are broadcast.
   int64_t Offset(const Dims& index) const {
     int64_t offset = 0;
     for (size_t i = 0; i < dims.size(); ++i) {
@@ -53,7 +53,7 @@ Values Real(const TestTensor& tensor, const Bytes& bytes) {
   return values;
 }
 
-// Calls with each index of `dims`, row by row.
+// Calls `call` with each index of a tensor of shape `dims`, row by row.
 void ForEach(const Dims& dims, const std::function<void(const Dims&)>& call) {
   Dims at(dims.size(), 0);
   const int64_t count = ElementsOf(dims);
@@ -212,7 +212,7 @@ double Resize(const Arguments& a, const Dims& at) {
   const std::vector<float>& scales = a.op.floats.at(NSDK_SCALES);
   const int64_t coordinates = a.op.Int(NSDK_COORDINATES, 0), rounding = a.op.Int(NSDK_ROUNDING, 0);
   const bool linear = a.op.Int(NSDK_MODE, 0) == 1;
-  // By dimension: the lower element and the part of the one after it.
+  // By dimension: the index of the lower element, and the weight of the element after it.
   Dims lower(at.size());
   std::vector<double> part(at.size(), 0);
   for (size_t i = 0; i < at.size(); ++i) {

@@ -11,7 +11,8 @@
 
 namespace epiphyte::nsdk_conformance {
 
-// `stored` are the bytes of each tensor of the graph, of constants and of what operators wrote.
+// Compares an output of an operator with the reference result. Returns the first difference, or "" if each element is
+// at most one step off. `stored`: the bytes of each tensor of the graph, constants and results of operators.
 std::string Compare(const TestGraph& graph, const TestOp& op, size_t output, const std::vector<Bytes>& stored);
 
 }  // namespace epiphyte::nsdk_conformance

@@ -1,5 +1,5 @@
-// Rules: what nsdk.h demands of an SDK, one number each. The numbers stand in the header too, beside the sentence that
-// they stand for ("[N132]"), and never change; a rule that is given up leaves a gap.
+// Rules: the demands of nsdk.h on an SDK, one number each. The numbers also stand in the header, behind the sentences
+// that state the rules ("[N132]"), and never change. A rule that is given up leaves a gap.
 //
 //   for (const Rule& rule : AllRules()) rule.check(sdk);      // throws Failed, NotApplicable, NotReached
 #pragma once
@@ -12,8 +12,8 @@ namespace epiphyte::nsdk_conformance {
 
 struct Rule {
   int number;
-  const char* text;    // what holds
-  const char* advice;  // what to do when it doesn't
+  const char* text;    // the rule as a sentence
+  const char* advice;  // what to do if the rule is broken
   void (*check)(Sdk& sdk);
 };
 

@@ -274,7 +274,7 @@ std::vector<Bytes> Sdk::RunOnce(NsdkProgram* program, uint32_t index, const Test
 
 namespace {
 
-// y [1, n] = x [1, k] times constant weights [k, n].
+// A chain of GEMMs with constant weights: x is [rows, k], and the weights of a layer are [k, n].
 TestGraph Product(const std::string& name, int64_t rows, int64_t k, int64_t n, int layers, uint32_t seed) {
   std::mt19937 random(seed);
   TestGraph graph(name);
@@ -294,7 +294,7 @@ TestGraph Product(const std::string& name, int64_t rows, int64_t k, int64_t n, i
   return graph;
 }
 
-// Convolutions of 3x3 without change of size.
+// A chain of 3x3 convolutions that keep the size of the image.
 TestGraph Convolutions(const std::string& name, int64_t side, int64_t channels, int layers, uint32_t seed) {
   std::mt19937 random(seed);
   TestGraph graph(name);

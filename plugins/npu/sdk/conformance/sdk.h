@@ -1,6 +1,6 @@
-// Sdk: an SDK's library as a check uses it. Its functions that return objects are for what a check needs but isn't
-// about: where such a step fails, the check ends as "not reached", and the rule that the step belongs to is the one
-// that fails.
+// Sdk: an SDK's library as a check uses it. Its functions that return objects are for steps that a check needs but does
+// not test. If such a step fails, the check ends as "not reached"; the rule that the step belongs to is the one that
+// fails.
 //
 //   void BlobsAreEqual(Sdk& sdk) {                       // a check; rules.inc names it
 //     Context context = sdk.MakeContext();               // ends as not reached when there is none
@@ -74,16 +74,16 @@ class Sdk {
   explicit Sdk(Target target);  // loads nothing yet
 
   const Target& target() const { return target_; }
-  void* library();       // opened; fails as not reached
-  NsdkGetApi get_api();  // likewise
-  const NsdkApi& api();  // likewise, whole
+  void* library();       // the opened library; the check ends as not reached if it can't be opened
+  NsdkGetApi get_api();  // nsdk_get_api; the check ends as not reached without it
+  const NsdkApi& api();  // the complete table; the check ends as not reached without it
   uint64_t capabilities();
   bool Has(uint64_t capability) { return (capabilities() & capability) != 0; }
-  // Ends the check as not applicable without it.
+  // Ends the check as not applicable if the SDK lacks the capability.
   void Require(uint64_t capability, const char* what);
 
   std::vector<NsdkDevice> Devices();
-  uint32_t FirstDevice();  // not applicable where there is none
+  uint32_t FirstDevice();  // the check ends as not applicable if there is no device
 
   Context MakeContext() { return MakeContext(target_.options, FirstDevice()); }
   Context MakeContext(const std::vector<KeyValue>& options, uint32_t device);
@@ -104,12 +104,12 @@ class Sdk {
   Execution MakeExecution(NsdkProgram* program, uint32_t graph = 0);
   void Bind(NsdkExecution* execution, uint32_t direction, uint32_t index, const void* address, uint64_t size);
   void Run(NsdkExecution* execution);
-  // Binds, runs, and gives the outputs.
+  // Binds inputs and outputs, runs, and returns the outputs.
   std::vector<Bytes> RunOnce(NsdkProgram* program, uint32_t index, const TestGraph& graph,
                              const std::vector<Bytes>& inputs);
 
-  // The first of some small graphs with weights that the SDK takes: its name, and constants of its own for each
-  // variant.
+  // The first of some small graphs with weights that the SDK accepts. It gets the name, and each variant has constants
+  // of its own.
   TestGraph SmallGraph(NsdkContext* context, const std::string& name = "small", uint32_t variant = 0);
   // A graph that keeps an SDK busy for a while.
   TestGraph LargeGraph(NsdkContext* context);
@@ -125,7 +125,7 @@ class Sdk {
 // Name of a required function of the table that is null; empty: none.
 std::string MissingFunction(const NsdkApi& api);
 
-// A reason with room, empty.
+// An empty reason with room for a text.
 NsdkReason EmptyReason();
 
 // Describes the error in the reason of a failure; empty: there is none.

@@ -25,7 +25,7 @@ struct Ending {
 };
 
 Ending Check(const Rule& rule, const Target& target) {
-  // Never destroyed: the library stays open, as threads of it may still be there.
+  // The Sdk is never destroyed and its library stays open, because threads of the library may still run.
   Sdk& sdk = *new Sdk(target);
   try {
     rule.check(sdk);
@@ -55,11 +55,11 @@ Ending Check(const Rule& rule, const Target& target) {
     if (written <= 0) break;
     at += static_cast<size_t>(written);
   }
-  // Exits without destructors, so that the rest of the library can't make the end fail.
+  // Exits without destructors, so that the library can't make the exit fail.
   _exit(0);
 }
 
-// The line of a sanitizer's report that says what it found; else the first line that was printed.
+// The line of a sanitizer's report that says what it found, else the first line that was printed.
 std::string Printed(int file) {
   std::string text(1 << 16, '\0');
   text.resize(static_cast<size_t>(std::max<ssize_t>(0, pread(file, text.data(), text.size(), 0))));
@@ -128,7 +128,7 @@ const char* NameOf(Outcome outcome) {
   }
 }
 
-// A line of text, whatever an SDK put into it.
+// Makes one printable line of a text, whatever an SDK put into it.
 std::string Printable(std::string text) {
   for (char& letter : text) {
     if (static_cast<unsigned char>(letter) < ' ' || static_cast<unsigned char>(letter) > '~') letter = '?';

@@ -1,5 +1,5 @@
-// The suite: every rule, each in a process of its own, so that an SDK that crashes, hangs or ends the process costs
-// only the rule that it did it in.
+// The suite: it checks every rule in a process of its own. An SDK that crashes, hangs or ends the process fails only
+// the rule that is being checked.
 //
 //   for (const Result& result : RunSuite({.library = "libvendor.so"}, {})) ...
 #pragma once
@@ -19,14 +19,14 @@ enum class Outcome { kPass, kFail, kNotApplicable, kNotReached };
 struct Result {
   const Rule* rule;
   Outcome outcome;
-  std::string message;  // what was found, or why the rule wasn't looked at
+  std::string message;  // what was found, or why the rule wasn't checked
   double seconds;
 };
 
 struct SuiteOptions {
   bool fork = true;                 // false: in this process, for debuggers
   std::chrono::seconds limit{120};  // time limit for each rule
-  std::set<int> rules;              // none: all
+  std::set<int> rules;              // empty: all rules
 };
 
 // A rule is not reached when an earlier step fails that belongs to another rule. If no other rule failed, this rule

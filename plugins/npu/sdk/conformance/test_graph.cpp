@@ -9,7 +9,7 @@
 namespace epiphyte::nsdk_conformance {
 namespace {
 
-// Gives out pieces of a mapping; the first time without one, to count.
+// Divides a mapping into pieces. Without a mapping (null) it only counts the bytes that are needed.
 class Pieces {
  public:
   explicit Pieces(char* memory) : memory_(memory) {}
@@ -30,7 +30,8 @@ class Pieces {
     if (to != nullptr) std::memcpy(to, text.c_str(), text.size() + 1);
     return to;
   }
-  // Structs as a caller with a newer header has them: each with bytes behind, none of which is zero.
+  // Copies structs as a caller with a newer header passes them: each is followed by `longer_by` bytes, none of which is
+  // zero.
   template <typename T>
   const T* Copy(std::vector<T> values, size_t longer_by) {
     const size_t stride = sizeof(T) + longer_by;

@@ -1,4 +1,4 @@
-// TestGraph: a graph as checks build it, and NsdkView, the same as nsdk.h's structs, laid out in memory of its own.
+// TestGraph: a graph that a check builds. NsdkView: the same graph as structs of nsdk.h, in memory of its own.
 //
 //   TestGraph graph("g");
 //   const uint32_t x = graph.AddInput({.name = "x", .type = NSDK_INT8, .dims = {1, 4}, .scales = {0.5f}});
@@ -26,9 +26,9 @@ struct TestTensor {
   uint32_t type = NSDK_INT8;
   std::vector<int64_t> dims;
   std::vector<float> scales;
-  std::vector<int32_t> zero_points;  // none: all 0
+  std::vector<int32_t> zero_points;  // empty: all are 0
   uint32_t axis = 0;
-  Bytes data;  // none: no constant
+  Bytes data;  // empty: the tensor is no constant
 
   int64_t Elements() const;
   uint64_t Size() const;
@@ -67,7 +67,7 @@ struct TypeRange {
 };
 TypeRange RangeOf(uint32_t type);
 
-// Element `index` of a tensor's bytes, and its value as a real number.
+// Read and write element `index` of a tensor's bytes, as a stored number.
 int64_t StoredAt(uint32_t type, const Bytes& bytes, size_t index);
 void Store(uint32_t type, Bytes& bytes, size_t index, int64_t number);
 
@@ -81,7 +81,7 @@ struct ViewOptions {
   bool read_only = false;     // in pages without write access
 };
 
-// Everything that it points to is in memory of its own, which goes away with it.
+// A graph as NsdkGraph. Everything that it points to is in memory of the view, which is freed with it.
 class NsdkView {
  public:
   explicit NsdkView(const TestGraph& graph, ViewOptions options = {});

@@ -97,7 +97,7 @@ typedef struct NsdkReason {
   char text[508];
 } NsdkReason;
 
-/* --- Graphs: flat arrays, all of it the caller's -------------------------------------------------------------------
+/* --- Graphs: flat arrays that the caller owns -----------------------------------------------------------------------
  */
 
 enum NsdkType {

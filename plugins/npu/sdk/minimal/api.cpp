@@ -1,4 +1,4 @@
-// nsdk.h's table. Each entry turns an exception into a status and a reason.
+// The table of nsdk.h. Each entry turns an exception into a status and a reason.
 #define NSDK_IMPLEMENTATION  // declares nsdk_get_api for export
 #include <atomic>
 #include <charconv>
@@ -28,8 +28,8 @@ struct NsdkProgram {
 
 struct NsdkExecution {
   const Graph* graph;
-  std::vector<std::vector<uint8_t>> results;  // by tensor: what operators write
-  std::vector<void*> bound[2];                // NsdkDirection
+  std::vector<std::vector<uint8_t>> results;  // by tensor: results of operators
+  std::vector<void*> bound[2];                // by NsdkDirection
   std::atomic<bool> busy = false;
 };
 
@@ -71,7 +71,7 @@ void NotNull(const char* what, T*... pointers) {
   if (!(... && (pointers != nullptr))) Fail(NSDK_INVALID_ARGUMENT, std::string("null where there has to be ") + what);
 }
 
-// Tells a caller's task how far its work is.
+// Reports progress to the caller's task.
 class Progress {
  public:
   explicit Progress(const NsdkTask* task) : task_(task == nullptr ? NsdkTask{} : Take(*task)) { operator()(0); }
@@ -309,7 +309,7 @@ NsdkStatus ExecCreate(NsdkProgram* program, uint32_t index, NsdkExecution** exec
   });
 }
 
-// One call at a time has the execution.
+// Holds the execution for one call. Throws NSDK_BUSY if another call holds it.
 class Turn {
  public:
   explicit Turn(NsdkExecution& execution) : execution_(execution) {

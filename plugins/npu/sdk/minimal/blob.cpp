@@ -20,7 +20,7 @@ void Store(uint8_t* to, uint64_t number) {
   for (int i = 0; i < 8; ++i) to[i] = static_cast<uint8_t>(number >> 8 * i);
 }
 
-// Each step can be undone, so that any one change of the bytes changes the digest.
+// Each step can be undone, so any one change of the bytes changes the digest.
 uint64_t Digest(const uint8_t* bytes, uint64_t size) {
   uint64_t digest = size;
   const auto mix = [&digest](uint64_t number) {
@@ -63,7 +63,8 @@ struct Archive {
     Each(numbers, [&](auto& number) { Number(number); });
   }
 
-  // place(tensor, offset): before a constant is written, sets the offset; after it was read, uses it.
+  // place(tensor, offset) is called for each constant. It sets the offset before the constant is written, and uses the
+  // offset after the constant was read.
   template <typename Place>
   void Describe(Blob& blob, Place place) {
     Plain(blob.sdk_version);
@@ -116,7 +117,7 @@ uint64_t WeightsSize(const Graph& graph) {
 
 std::vector<uint8_t> WriteBlob(const std::string& architecture, std::vector<Graph> graphs) {
   std::vector<uint8_t> weights;
-  std::map<std::string, uint64_t> known;  // where constants with these bytes are, counted from the first
+  std::map<std::string, uint64_t> known;  // offset of constants with these bytes, from the first constant on
   Blob blob{kSdkVersion, architecture, 0, 0, std::move(graphs)};
   std::vector<uint8_t> bytes(kHeadSize);
   Archive{&bytes}.Describe(blob, [&](const Tensor& tensor, uint64_t& offset) {

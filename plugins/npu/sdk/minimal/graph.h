@@ -1,6 +1,6 @@
 // Graphs as this SDK keeps them: taken from a caller's nsdk.h structs or from a blob, checked, then never changed.
 //
-//   Graph graph = TakeGraph(nsdk_graph);      // throws Error: the caller broke a rule, or the SDK hasn't that operator
+//   Graph graph = TakeGraph(nsdk_graph);      // throws Error: the caller broke a rule, or the SDK lacks that operator
 //   graph.name, graph.tensors[graph.ops[0].inputs[0]].dims
 #pragma once
 
@@ -41,7 +41,7 @@ struct Tensor {
   std::string name;
   uint32_t type = NSDK_TYPE_NONE;
   std::vector<int64_t> dims;
-  std::vector<float> scales;  // none: not quantised
+  std::vector<float> scales;  // empty: not quantised
   std::vector<int32_t> zero_points;
   uint32_t axis = 0;
   bool constant = false;
@@ -58,7 +58,7 @@ struct Tensor {
 struct Op {
   uint32_t kind = 0;
   std::string name;
-  std::vector<uint32_t> inputs;  // or NSDK_NONE
+  std::vector<uint32_t> inputs;  // indices of tensors, or NSDK_NONE
   std::vector<uint32_t> outputs;
   std::map<uint32_t, std::vector<int64_t>> params;
 };
@@ -85,7 +85,7 @@ struct Range {
 Tensor TakeTensor(const NsdkGraph& graph, uint32_t index);
 Op TakeOp(const NsdkGraph& graph, uint32_t index);
 
-// The whole of it, checked; constants point to the caller's.
+// Copies and checks a whole graph. Its constants point to the caller's data.
 Graph TakeGraph(const NsdkGraph& graph);
 
 // Checks that hold for any tensor and graph, whatever its origin; bytes of a blob can be anything.
@@ -94,7 +94,7 @@ void CheckGraph(const Graph& graph);
 
 // --- operators.cpp
 
-// One operator with its tensors at hand.
+// One operator with pointers to its tensors.
 struct Step {
   const Op* op;
   std::vector<const Tensor*> in;  // null: left out
@@ -106,7 +106,8 @@ Step MakeStep(const Graph& graph, const Op& op);
 // Throws NSDK_UNSUPPORTED with the reason. A step that passes can be run with any numbers.
 void CheckStep(const Step& step);
 
-// tick is called often with the part of this operator that is done; what it throws ends the operator.
+// Runs one operator. `tick` is called often with the part of the operator that is done. An exception of `tick` ends the
+// operator.
 void RunStep(const Step& step, const std::vector<const uint8_t*>& in, uint8_t* out,
              const std::function<void(double)>& tick);
 

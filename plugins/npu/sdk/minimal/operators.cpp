@@ -1,5 +1,5 @@
-// The eight operators: what each takes, and its loops. Sums are 64-bit integers of numbers without their zero points; a
-// result is its sum times the scales in double, rounded with halves to even, and limited.
+// The eight operators: checks of their inputs and parameters, and their loops. Sums are 64-bit integers of numbers
+// without their zero points. A result is its sum times the scales in double, rounded with halves to even, and clamped.
 
 #include <cmath>
 #include <set>
@@ -24,7 +24,8 @@ int64_t ParamOr(const Op& op, uint32_t key, int64_t otherwise) {
   return found == op.params.end() || found->second.empty() ? otherwise : found->second[0];
 }
 
-// Parameter `key` with `count` numbers from `least`; `otherwise` each when it's left out.
+// The `count` numbers of parameter `key`, each at least `least`. If the parameter is omitted, each number is
+// `otherwise`.
 std::vector<int64_t> Numbers(const Op& op, uint32_t key, size_t count, int64_t least, int64_t otherwise) {
   const auto found = op.params.find(key);
   if (found == op.params.end()) return std::vector<int64_t>(count, otherwise);
@@ -35,7 +36,7 @@ std::vector<int64_t> Numbers(const Op& op, uint32_t key, size_t count, int64_t l
   return found->second;
 }
 
-// A window over two dimensions of space; one dimension is the second of two.
+// A window over two spatial dimensions. A single spatial dimension is the second of the two.
 struct Window {
   int64_t kernel[2] = {1, 1}, stride[2] = {1, 1}, dilation[2] = {1, 1}, before[2] = {0, 0};
   int64_t in[2] = {1, 1}, out[2] = {1, 1};
@@ -101,7 +102,7 @@ Sums MakeSums(const Step& step) {
   return {step.in[0]->Elements() / k, k, n, k, turned ? k : 1, turned ? 1 : n, 0, turned ? 0u : 1u, {}};
 }
 
-// The numbers of a tensor less their zero points.
+// The numbers of a tensor minus their zero points.
 std::vector<int32_t> Centred(const Tensor& tensor, const uint8_t* data) {
   std::vector<int32_t> numbers(static_cast<size_t>(tensor.Elements()));
   size_t inner = 1;
@@ -119,7 +120,7 @@ std::vector<int32_t> Centred(const Tensor& tensor, const uint8_t* data) {
   return numbers;
 }
 
-// Rounds to the output's numbers.
+// Rounds numbers in units of the output's scale to stored numbers, and clamps them.
 class Rounding {
  public:
   explicit Rounding(const Step& step) : zero_point_(step.out->ZeroPoint()) {
@@ -197,7 +198,7 @@ void RunPool(const Step& step, const Inputs& in, uint8_t* out, const Tick& tick)
         ++count;
       }
       if (count_pads) count = w.kernel[0] * w.kernel[1];
-      if (count == 0) sum = most = 0, count = 1;  // between two pixels, where a dilated kernel can be
+      if (count == 0) sum = most = 0, count = 1;  // no element of a dilated kernel is on the input
       *out++ = round(mean ? static_cast<double>(sum) * scale / static_cast<double>(count)
                           : static_cast<double>(most) * scale);
     }

@@ -92,7 +92,7 @@ std::vector<std::byte> WriteBlob(const Config& config, std::span<const CompiledG
 // The result's weights point into `bytes`.
 Blob ReadBlob(std::span<const std::byte> bytes);
 
-// As ReadBlob, without programs. Weights and programs must be where the head says, and may be damaged.
+// Like ReadBlob, without programs. Weights and programs must be where the head says, and may be damaged.
 Blob ReadDescription(std::span<const std::byte> bytes);
 
 enum class Fit { kOptimal, kPreferRecompile, kMustRecompile };

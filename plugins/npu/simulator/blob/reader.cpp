@@ -124,7 +124,8 @@ std::string NameOf(const Entry& entry) {
 
 bool IsOf(Section kind, Part part) { return part == Part::kAll || kind == Section::kDevice || kind == Section::kGraph; }
 
-// Reads the head and the table. Checks that all bytes belong to something, and the digests of the part.
+// Reads the head and the table. Checks that every byte belongs to something, and checks the digests of the sections in
+// `part`.
 std::vector<Entry> ReadSections(Bytes bytes, Part part, uint64_t& size) {
   if (bytes.size() < kHeadSize) {
     Corrupt("it has " + std::to_string(bytes.size()) + " bytes, the head of a blob alone has " +

@@ -95,7 +95,7 @@ std::vector<Tiling> ConvLayer::Tilings(const Config& config, Choices choices) co
   return tilings;
 }
 
-// Cycles of the array for all tiles, and of the port for moving everything once.
+// The array's cycles for all tiles, or the port's cycles for loading all weights once, whichever is more.
 uint64_t ConvLayer::LeastCycles(const Tiling& tiling, const Config& config) const {
   // Size and number of tiles; all but the last one are equal.
   struct Parts {

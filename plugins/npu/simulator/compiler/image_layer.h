@@ -1,4 +1,4 @@
-// Windows over images beside the array, channel by channel: pools and Resize.
+// Operators with windows over images that the array doesn't compute, channel by channel: pools and Resize.
 #pragma once
 
 #include <variant>
@@ -19,7 +19,7 @@ class ImageLayer : public Layer {
   ImageView x;
   std::vector<ImageView> targets;
 
-  // The command, complete but for the tiles. The window's pads are those before the image.
+  // The command, complete except for the tiles. The window's pads are those before the image.
   std::variant<PoolCommand, ResizeCommand> work;
   // Pools: parts of the result with their own divisor (0: the elements within the image).
   struct Area {

@@ -113,7 +113,7 @@ class Lowering {
   MapPiece CopyPiece(const Op& op, const Tensor& x, const Tensor& y) const;
   // Adds a layer of one piece that writes y's box from x's view. The view has y's extents.
   void AddCopy(const Op& op, const View& x, const std::vector<View>& targets);
-  // As AddCopy, or adds nothing if the result can be another view of x.
+  // Like AddCopy, but adds nothing if the result can be another view of x.
   void AddCopyOrView(const Op& op, const View& x);
   // Sets the layer's reads and writes from those of its pieces.
   void AddMapAccess(MapLayer& layer) const;
@@ -135,7 +135,7 @@ class Lowering {
 void CheckSize(const Tensor& tensor);
 
 [[noreturn]] void Refuse(const std::string& what);
-[[noreturn]] void Wrong(const Op& op, const std::string& what);  // InvalidGraph
+[[noreturn]] void Wrong(const Op& op, const std::string& what);  // throws InvalidGraph
 
 // Checks the factor of a requantisation; fixed point allows less than 2^28.
 double CheckFactor(double factor);

@@ -162,7 +162,7 @@ void Lowering::LowerConv(const Op& op) {
   if (kernel.y * kernel.x > 16384) Refuse("the kernel has more than 16,384 elements");
 
   auto& layer = AddLayer<ConvLayer>(op);
-  // One axis: what the operator says about it, and what the layer needs.
+  // One axis: its parameters in the operator (Axis), and those that the layer needs (WindowAxis).
   struct Axis {
     int64_t size, kernel, stride, dilation, pad_begin, pad_end, output_pad, result;
   };
@@ -220,7 +220,7 @@ void Lowering::LowerConv(const Op& op) {
   layer.w_type = ByteType(w.type);
   layer.w_zero_point = w.ZeroPoint();
 
-  // Bricks of each group.
+  // The weights of each group, as bricks.
   const int64_t brick = config_.columns, depth = layer.depthwise ? 1 : group_in, wide = layer.out_channels;
   const int64_t group_bytes = (wide + brick - 1) / brick * brick * kernel.y * kernel.x * depth;
   const uint64_t packed = lowered_.weights.Add(

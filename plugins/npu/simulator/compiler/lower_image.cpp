@@ -1,4 +1,4 @@
-// Lowers windows beside the array, and operators on whole rows.
+// Lowers operators with windows that the array doesn't compute (pools, Resize), and operators on whole rows.
 #include <algorithm>
 #include <cmath>
 

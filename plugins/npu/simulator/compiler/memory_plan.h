@@ -1,5 +1,5 @@
-// Places blocks so that those with overlapping lifetimes don't overlap in memory. Uses as little memory as first fit by
-// size finds.
+// Places blocks so that blocks with overlapping lifetimes don't overlap in memory. Each block gets the first place that
+// fits, the largest block first.
 //
 //   std::vector<uint64_t> offsets = PlaceBlocks(blocks, &size);
 #pragma once

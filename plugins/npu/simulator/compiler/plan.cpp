@@ -15,7 +15,7 @@
 namespace epiphyte::npusim {
 namespace {
 
-// Commands of a layer. A layer that needs more is refused rather than compiled for hours.
+// Maximum number of commands of a layer. A layer that needs more is refused rather than compiled for hours.
 constexpr size_t kMostCommands = 4'000'000;
 constexpr uint64_t kPortWeight = 128;
 constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
@@ -180,7 +180,8 @@ class Search {
           const Busy busy = BusyOf(emit.program, config_, emit.tick);
           if (effort_ == Effort::kFast) return {tiling, busy.least};
           if (!same) {
-            // Layers that begin alike are alike, so the result for one is right for all.
+            // Layers with the same first program and the same first and last tilings are alike, so the result for one
+            // is right for all.
             same = std::vector<uint64_t>(key.begin() + 1, key.end());
             same->push_back(SignatureOf(emit.program, emit.tick));
             for (const auto& listed : {tilings.front(), tilings.back()}) {

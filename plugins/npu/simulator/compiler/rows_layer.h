@@ -21,7 +21,7 @@ class RowsLayer : public Layer {
   };
   std::vector<Target> targets;
 
-  // The command, complete but for the tiles.
+  // The command, complete except for the tiles.
   std::variant<SoftmaxCommand, LayerNormCommand, PoolCommand> work;
   uint64_t first_table = 0, second_table = 0;  // offsets in the weights: exponentials; scale and bias
 

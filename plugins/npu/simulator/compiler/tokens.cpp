@@ -36,7 +36,7 @@ class History {
     if (write) Join(begin, end);
   }
 
-  // Freeing millions of ranges takes long.
+  // Frees the ranges in portions and calls `tick` before each, because freeing millions of ranges takes long.
   void Clear(const std::function<void()>& tick) {
     while (!stretches_.empty()) {
       tick();

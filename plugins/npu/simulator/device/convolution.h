@@ -1,4 +1,4 @@
-// CONV on the host: the image tile and the weights are widened to 16 bits, less their zero points, and multiplied in
+// CONV on the host: the image tile and the weights are widened to 16 bits, minus their zero points, and multiplied in
 // pairs. Integer sums have the same bits in any order, so the widest instructions of the machine may be used.
 //
 //   Convolution convolution;                              // buffers, reused from command to command

@@ -42,7 +42,7 @@ class Simulation {
     std::vector<size_t> commands;  // indices in the program
     size_t next = 0;
     uint64_t free = 0;     // cycle at which the last command ended
-    uint64_t may_ask = 0;  // cycle from which the next transfer may be requested: the one before then moves
+    uint64_t may_ask = 0;  // cycle from which the next transfer may be requested: the previous one then moves
     std::vector<uint64_t> ends;
   };
 
@@ -108,8 +108,8 @@ class Simulation {
     queue.ends.push_back(span.end);
   }
 
-  // From the execute queue's waiting cycles, those until the end of the last transfer that it waited for count for the
-  // port.
+  // Divides the cycles for which the execute queue waits. Those until the end of the last transfer that it waits for
+  // are DMA stalls, the others are dependency stalls.
   void CountStall(const Command& command, uint64_t free, uint64_t begin) {
     if (begin <= free) return;
     uint64_t transfers = free;

@@ -41,7 +41,7 @@ class Steps {
   uint64_t left_ = kBetweenQuestions;
 };
 
-// As steps->Count; a null `steps` counts nothing, for commands that run without one.
+// Like steps->Count. A null `steps` counts nothing, for commands that run without one.
 inline void Count(Steps* steps, uint64_t count) {
   if (steps != nullptr) steps->Count(count);
 }

@@ -25,7 +25,7 @@ T ReadStruct(const void* from, const std::string& what) {
   return copy;
 }
 
-// Element i of an array. The caller's structs are as far apart as the first one's struct_size says.
+// Element i of an array. The struct_size of the caller's first struct is the stride.
 template <typename T>
 T ReadElement(const T* array, uint32_t i, const std::string& what) {
   if (array == nullptr) Invalid(what + ": the array is null");

@@ -76,7 +76,7 @@ struct ConvCommand {
   uint32_t height = 1, width = 1, in_channels = 1;  // image tile
   Type x_type = Type::kInt8;                        // 8 bits
   int32_t x_zero_point = 0;
-  uint32_t w_offset = 0;      // [kernel height][kernel width][in_channels][out_channels], contiguous but for:
+  uint32_t w_offset = 0;      // [kernel height][kernel width][in_channels][out_channels], contiguous except for:
   uint32_t w_row_stride = 0;  // bytes from an input channel to the next
   Type w_type = Type::kInt8;  // 8 bits
   int32_t w_zero_point = 0;
@@ -86,8 +86,9 @@ struct ConvCommand {
   uint32_t accumulator_pixel_stride = 0, accumulator_row_stride = 0;
   uint32_t out_height = 1, out_width = 1, out_channels = 1;
   uint8_t accumulate = 0;  // 1: adds to what the accumulators hold; 0: overwrites it
-  uint8_t depthwise = 0;  // 1: out channel o of input channel o alone; weights [kernel height][kernel width][channels],
-                          // in_channels == out_channels, w_row_stride from a kernel position to the next
+  // 1: output channel o is made from input channel o alone. Weights are [kernel height][kernel width][channels],
+  // in_channels == out_channels, and w_row_stride leads from one kernel position to the next.
+  uint8_t depthwise = 0;
   uint8_t per_channel_zero_points = 0;
 };
 
@@ -114,12 +115,12 @@ struct ChannelFactor {  // in weights and scratchpad: little endian, 12 bytes
 
 enum class Elementwise : uint8_t { kAdd = 1, kMul = 2, kMaximum = 3, kMinimum = 4, kRescale = 5 };
 
-// Elements of up to five loops, the first of them the outermost; a stride of 0 broadcasts. With A = (a - a_zero_point)
-// and B = (b - b_zero_point), and one shift for both (ToFixedPointPair):
+// An operation on the elements of up to five nested loops, the first of them the outermost. A stride of 0 broadcasts.
+// With A = (a - a_zero_point) and B = (b - b_zero_point), and one shift for both (ToFixedPointPair), the kinds compute:
 //   kAdd A * a_multiplier + B * b_multiplier (subtraction: a negative multiplier) · kMaximum, kMinimum of the same two
 //   · kRescale A * a_multiplier · kMul A * B * a_multiplier (of 30 bits)
-// y = clamp(y_zero_point + RoundShift(that, shift), low, high). Types of 8 and 16 bits, each its own. y may lie where a
-// or b does when it has the same strides and element size.
+// y = clamp(y_zero_point + RoundShift(result of the kind, shift), low, high). Types have 8 or 16 bits and may differ. y
+// may lie at the place of a or b if it has the same strides and element size.
 struct ElementwiseCommand {
   Elementwise kind = Elementwise::kAdd;
   uint32_t a_offset = 0, b_offset = 0, y_offset = 0;
@@ -131,10 +132,9 @@ struct ElementwiseCommand {
   int32_t low = -128, high = 127;
 };
 
-// Pools of an image tile. Padding is never read. An average is the sum of (x - x_zero_point) divided by `divisor`. With
-// divisor 0 it is divided by the number of elements within the tile or, with count_pads, within rows and columns
-// [-begin, size + end). y = clamp(y_zero_point + round(value * multiplier / 2^shift / divisor), low, high), halves
-// upwards.
+// A pool over an image tile. Padding is never read. An average is the sum of (x - x_zero_point) divided by `divisor`.
+// With divisor 0 it is divided by the number of the window's elements within the tile. y = clamp(y_zero_point +
+// round(value * multiplier / 2^shift / divisor), low, high), halves upwards.
 struct PoolCommand {
   uint8_t average = 0;   // 0: maximum
   uint32_t divisor = 0;  // averages only; 0: number of the window's elements within the tile
@@ -159,9 +159,9 @@ struct LookupCommand {
   uint32_t y_element_size = 1;  // 1, 2 or 4; size of the table's 256 elements, too
 };
 
-// Over rows of contiguous bytes (8 bits in, 8 bits out). exponentials: uint32 [256] in the scratchpad, 4-byte aligned,
-// element d is exp(-d * x_scale) * 2^24, rounded. y = clamp(y_zero_point + round(e / sum of e * inverse_scale / 2^16)),
-// inverse_scale = round(2^16 / y_scale), below 2^32. columns at most 2^20.
+// Softmax over rows of contiguous bytes (8 bits in, 8 bits out). exponentials: uint32 [256] in the scratchpad, 4-byte
+// aligned; element d is exp(-d * x_scale) * 2^24, rounded. y = clamp(y_zero_point + round(e / sum of e * inverse_scale
+// / 2^16)), inverse_scale = round(2^16 / y_scale), below 2^32. columns at most 2^20.
 struct SoftmaxCommand {
   uint32_t x_offset = 0, y_offset = 0;
   uint32_t rows = 1, columns = 1;
@@ -173,9 +173,10 @@ struct SoftmaxCommand {
   int32_t low = -128, high = 127;
 };
 
-// Over rows of contiguous elements (8 or 16 bits): y = clamp(y_zero_point + round(((x - mean) / sqrt(variance +
-// epsilon) * scale[j] + bias[j]))), where scale and bias are float32 [columns] in the scratchpad, 4-byte aligned,
-// already divided by y's scale, mean and variance are of quantised numbers, and epsilon is by x_scale^2.
+// Layer normalisation over rows of contiguous elements (8 or 16 bits): y = clamp(y_zero_point + round(((x - mean) /
+// sqrt(variance + epsilon) * scale[j] + bias[j]))). scale and bias are float32 [columns] in the scratchpad, 4-byte
+// aligned, already divided by y's scale. mean and variance are those of the quantised numbers, and epsilon is already
+// divided by x_scale^2.
 struct LayerNormCommand {
   uint32_t x_offset = 0, y_offset = 0;
   uint32_t rows = 1, columns = 1;

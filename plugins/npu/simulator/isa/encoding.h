@@ -4,7 +4,7 @@
 //
 //   std::vector<std::byte> stream;   for (const Command& c : program) Encode(c, stream);
 //   std::vector<Command> program = Decode(stream);        // throws BadProgram: hostile bytes are fine
-//   Verify(program, config, regions);                     // ... and whatever a command could read or write beyond
+//   Verify(program, config, regions);                     // ... and so are accesses out of bounds
 #pragma once
 
 #include <cstddef>

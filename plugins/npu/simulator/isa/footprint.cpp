@@ -5,7 +5,7 @@
 namespace epiphyte::npusim {
 namespace {
 
-// An element (or run) of size bytes in nested loops.
+// Accesses of `size` bytes, an element or a run, in nested loops.
 template <size_t N>
 Access Loops(uint64_t offset, uint64_t size, const std::array<uint32_t, N>& count, const std::array<int32_t, N>& stride,
              bool write) {
@@ -17,7 +17,7 @@ Access Loops(uint64_t offset, uint64_t size, const std::array<uint32_t, N>& coun
 
 Access Bytes(uint64_t offset, uint64_t size) { return {.offset = offset, .run = size}; }
 
-// [height][width][channels] with strides of rows and pixels.
+// An image [height][width][channels] with strides of rows and pixels.
 Access Image(uint64_t offset, int64_t row_stride, int64_t pixel_stride, uint64_t height, uint64_t width,
              uint64_t channel_bytes, bool write) {
   return {.write = write,

@@ -14,7 +14,7 @@ namespace epiphyte::npusim {
 
 enum class Space : uint8_t { kScratchpad, kAccumulator, kExternal };
 
-// Units are bytes, for kAccumulator words. The numbers may come from a hostile blob, so sums are 128 bits wide.
+// Units are bytes, or words for kAccumulator. The numbers may come from a hostile blob, so sums are 128 bits wide.
 struct Access {
   Space space = Space::kScratchpad;
   uint32_t region = 0;  // kExternal only

@@ -49,7 +49,8 @@ inline uint64_t ChainedFoldCycles(const Folds& folds, uint64_t rows) {
   return folds.count * ((folds.preloaded ? rows : 0) + folds.stream);
 }
 
-// Weight stationary with two sets of weights: a fold takes as long as its pixels or as the next one's weights.
+// Weight stationary with two sets of weights: a fold takes as long as its pixels or as the next fold's weights,
+// whichever takes longer.
 inline uint64_t StreamedFoldCycles(uint64_t folds, uint64_t pixels, uint64_t rows, uint64_t columns) {
   return rows + folds * std::max(pixels, rows) + SkewCycles(rows, columns);
 }

@@ -81,7 +81,7 @@ void CheckWindow(const Window& w) {
           "the padding of a window is over 2^20");
 }
 
-// Checks offsets that are read as 32-bit words.
+// Checks the offset of a table that is read as 32-bit words.
 void CheckAligned(uint32_t offset) { Require(offset % 4 == 0, "a table doesn't begin at a multiple of 4"); }
 void CheckElements(Type type, std::initializer_list<int64_t> offsets) {
   for (const int64_t offset : offsets) {
@@ -257,7 +257,7 @@ void CheckAccess(const Access& access, const Config& config, const RegionSizes& 
       break;
   }
   if (!access.write) return;
-  // With strides of 0 a command could run for days, and runs can't be cancelled within it.
+  // With strides of 0 a command could run for days, and not every command can be cancelled within it.
   __int128 written = access.run;
   for (const uint64_t count : access.count) written *= count;
   Require(written <= 16 * size, "it writes more than 16 times as much as the memory has");

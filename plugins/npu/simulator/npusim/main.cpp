@@ -1,4 +1,4 @@
-// npusim: the reference SDK's blobs from the command line.
+// npusim: inspects, checks and runs blobs of the reference SDK from the command line.
 //
 //   npusim info resnet.blob
 //   npusim check resnet.blob

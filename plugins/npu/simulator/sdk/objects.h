@@ -89,8 +89,8 @@ struct NsdkMemory {
   std::byte* address = nullptr;
   uint64_t size = 0;
   bool writable = true;
-  void* allocated = nullptr;  // to free
-  void* mapped = nullptr;     // to unmap, mapped_size bytes
+  void* allocated = nullptr;  // memory to free; null: none
+  void* mapped = nullptr;     // mapping of mapped_size bytes to unmap; null: none
   uint64_t mapped_size = 0;
 
   NsdkMemory() = default;

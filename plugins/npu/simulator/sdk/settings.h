@@ -1,7 +1,7 @@
 // Options of a context, and the settings that it compiles and runs with.
 //
 //   Settings settings;
-//   SetOption(settings, "array", "32x32");     // throws SdkError that names the option and says what there is
+//   SetOption(settings, "array", "32x32");     // throws SdkError with the known options or the allowed values
 //   Finish(settings);                          // throws where options don't go together
 #pragma once
 

@@ -71,7 +71,7 @@ T ReadStruct(const T* from, const char* what) {
   return value;
 }
 
-// Element `index` of an array. Elements are as large as the first one says.
+// Element `index` of an array. The struct_size of the first element is the stride.
 template <typename T>
 T ReadElement(const T* array, size_t index, const char* what) {
   Require(array != nullptr, std::string(what) + " is null, expected an array");
