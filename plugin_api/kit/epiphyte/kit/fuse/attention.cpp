@@ -152,7 +152,8 @@ class AttentionMatcher {
     return editor_.info(view.value).dims[static_cast<size_t>(view.perm[i])];
   }
 
-  // Makes keys and values those of this run, if both follow cached ones.
+  // If keys and values are both appended to cached ones, makes the new ones and the caches separate inputs of the
+  // operator.
   void TakeCaches() {
     if (k_.perm != kLastSwapped || v_.perm != kIdentity) return;
     const Cached keys = CachedOf(editor_, k_.value);

@@ -34,7 +34,7 @@ void ScaleFloats(const std::byte* from, int64_t count, double scale, float* to) 
 // before Store.
 class Weights {
  public:
-  // Nothing if they are not constant, not float, or if their shapes do not fit together.
+  // Returns nothing if weights and bias are not constant or not float, or if their shapes do not fit together.
   static std::optional<Weights> Of(const ir::Editor& editor, const ir::Node& conv) {
     const ir::Tensor* const weights = editor.ConstantOf(conv.inputs[1]);
     if (weights == nullptr || weights->type != EP_TYPE_FLOAT || weights->Count() == 0) return {};

@@ -168,7 +168,7 @@ class Importer {
     return values;
   }
 
-  // Errors name the node: an output that makes no sense mostly follows from its inputs and attributes.
+  // Errors name the node, because an invalid type of an output mostly follows from the node's inputs and attributes.
   std::vector<int32_t> OutputsOf(const EpNodeInfo& info, const Node& node) {
     try {
       return ValuesOf(info.outputs, info.output_count, "outputs of a node");

@@ -199,7 +199,7 @@ class Matcher {
     return true;
   }
 
-  // The only reader of a value, if it reads it as its first input. Otherwise -1, and `why_` says why.
+  // The only reader of a value, if the value is its first input. Otherwise -1, and `why_` says why.
   int32_t OnlyReader(int32_t value, const std::string& whose) {
     const std::vector<int32_t>& readers = editor_.Readers(value);
     if (editor_.IsOutput(value)) {

@@ -80,7 +80,8 @@ class Finder {
     return candidate_of(n) >= 0 && !candidates_[static_cast<size_t>(candidate_of(n))].dropped;
   }
 
-  // Records the reader of a DequantizeLinear outside of units, and drops the units that would make its input.
+  // Records `culprit`, which reads a DequantizeLinear and is outside of units. The units that read the same
+  // DequantizeLinear will be dropped.
   void Leak(int32_t dequantize, int32_t culprit) {
     int32_t& noted = culprit_of_[static_cast<size_t>(dequantize)];
     if (noted != kNobody) return;
