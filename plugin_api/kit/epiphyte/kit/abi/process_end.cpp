@@ -50,7 +50,7 @@ constinit std::atomic<bool> ProcessEnd::is_over_{false};
 
 ProcessEnd::Call::Call() {
   ++t_own_calls;
-  // Sequentially consistent, as in Begin: either this call sees the end, or the end sees this call.
+  // The operations are sequentially consistent, as in Begin: either this call sees the end, or the end sees this call.
   CounterOfThread().calls.fetch_add(1);
   may_go_on_ = !has_begun_.load();
 }

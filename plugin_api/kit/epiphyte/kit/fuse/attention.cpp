@@ -105,7 +105,7 @@ const Perm kLastSwapped = {0, 1, 3, 2};
 struct Cached {
   int32_t past = -1;
   int32_t added = -1;
-  int32_t present = -1;  // past and added together
+  int32_t present = -1;  // the concatenation of past and added
   explicit operator bool() const { return present >= 0; }
 };
 Cached CachedOf(const ir::Editor& editor, int32_t value) {

@@ -19,7 +19,7 @@ namespace {
 
 // A DequantizeLinear of constants with available bytes, and its quantisation.
 struct Weights {
-  ir::Tensor numbers;  // a view of its own, because adding constants moves those of the graph
+  ir::Tensor numbers;  // a copy of the view, because adding constants moves the views of the graph
   qdq::Quantization quantization;
 };
 

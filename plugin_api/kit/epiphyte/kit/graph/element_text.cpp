@@ -102,7 +102,7 @@ bool ParseElement(std::string_view text, EpElementType type, uint64_t i, void* d
     case EP_TYPE_FLOAT8E5M2: {
       float number = 0;
       if (!Parse(text, &number)) return false;
-      Store(Float8E5M2(number, !std::isinf(number)), i, data);  // the type has infinities to keep
+      Store(Float8E5M2(number, !std::isinf(number)), i, data);  // keeps infinities, which the type has
       return true;
     }
     case EP_TYPE_FLOAT8E5M2FNUZ: return ParseRounded<Float8E5M2FNUZ>(text, i, data);

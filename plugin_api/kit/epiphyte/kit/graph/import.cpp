@@ -121,7 +121,7 @@ Attribute ImportAttribute(const EpHostInfo& host, const EpAttribute* handle) {
       }
       break;
     }
-    default: break;  // graphs and types stay behind the node's handle
+    default: break;  // graphs and types are read through the node's handle
   }
   return attribute;
 }
@@ -264,7 +264,8 @@ Graph Import(const EpHostInfo& host, const EpGraph* handle, std::string name) {
 
 void Retain(const EpHostInfo& host, EpTask* task, Constant& constant) {
   if (constant.storage != Constant::Storage::kBorrowed) return;
-  // Strings have been copied already. Bytes of a rewrite have an owner.
+  // Strings have been copied already, and the bytes of a rewrite have an owner. Only bytes of the host need a
+  // reference.
   if (constant.handle != nullptr && constant.tensor.strings == nullptr) {
     EpConstant* reference = nullptr;
     ThrowIfFailed(host, host.task->RetainConstant(task, constant.handle, &reference), "a constant can't be retained");

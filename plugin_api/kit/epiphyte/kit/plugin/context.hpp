@@ -150,7 +150,7 @@ class ContextLoading {
   // payload and there are several payloads. Throws INVALID_GRAPH when there is none.
   std::span<const uint32_t> PayloadsOf(size_t i) const;
   // Calls `load` on each payload of PayloadsOf(i), in order, until a call does not throw INVALID_GRAPH, and returns
-  // that call's result. The exception for the last payload leaves the function.
+  // that call's result. Other exceptions, and the exception for the last payload, leave the function.
   template <typename Load>
   auto FirstThatHas(size_t i, Load&& load) const -> decltype(load(std::span<const std::byte>())) {
     const std::span<const uint32_t> places = PayloadsOf(i);

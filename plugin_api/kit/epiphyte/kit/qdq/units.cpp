@@ -29,7 +29,7 @@ class Finder {
   }
 
  private:
-  // Values of culprit_of_ besides node indices: no reader outside of units, and a graph output.
+  // Values of culprit_of_ that are no node indices: kNobody if all readers are in units, kGraph for a graph output.
   static constexpr int32_t kNobody = -1;
   static constexpr int32_t kGraph = -2;
 
@@ -135,7 +135,8 @@ class Finder {
     unit_of(n) = static_cast<int32_t>(found_.units.size());
   }
 
-  // Called in order of targets: a node that two units read belongs to the first.
+  // Makes the unit of target `n`, unless `n` belongs to another unit. The calls come in order of nodes, so a node that
+  // two units read belongs to the first.
   void Settle(int32_t n) {
     if (editor_.removed(n) || unit_of(n) >= 0) return;
     Unit unit;
