@@ -58,7 +58,8 @@ uint64_t PlaceBestFit(std::span<MemoryInterval> intervals, uint64_t alignment) {
   return total;
 }
 
-// Places intervals in order of time, from a list of free blocks sorted by size.
+// Places intervals in the order of their first steps, each in the smallest free block that fits and is at most twice as
+// large.
 uint64_t PlaceSweep(std::span<MemoryInterval> intervals, uint64_t alignment) {
   std::vector<uint32_t> order(intervals.size());
   std::iota(order.begin(), order.end(), 0u);
