@@ -7,7 +7,7 @@
  * splits a group.
  *
  * Claims on nodes that are placed already [R506], that are not of this graph [R503] or that appear twice [R505] are
- * dropped and reported. A group that isn't convex is dropped too: a path leaves it and comes back. [R507]
+ * dropped and reported. A group that isn't convex is dropped too: a path leaves the group and comes back to it. [R507]
  *
  * All functions: [the thread that runs GetCapability]. [R509 R510] An invalid call (a null array, more nodes than the
  * graph has) gives INVALID_ARGUMENT and claims nothing. [R504]

@@ -59,7 +59,9 @@ typedef struct EpContextNodeInfo {
   int32_t blob;
   const EpNode* node; /* for inputs, outputs and any further attributes */
   const char* source;
-  const char* partition_name; /* the node's name if omitted; "" if that is empty too: the payload's only graph [R825] */
+  /* The node's attribute, or the node's name if the attribute is omitted. "" if the name is empty, too: the node then
+   * stands for the payload's only graph. [R825] */
+  const char* partition_name;
   const char* ep_sdk_version;
   const char* hardware_architecture;
   const char* notes;

@@ -65,7 +65,7 @@ typedef struct EpPartitionInfo {
   uint32_t struct_size;
   uint32_t index;       /* counts all partitions of this provider, from 0 */
   const char* name;     /* unique in the model, the same for the same model and options */
-  const EpGraph* graph; /* constants are valid as long: retain (EpTaskApi) or copy those that a kernel reads */
+  const EpGraph* graph; /* constants live as long as the graph: retain (EpTaskApi) or copy those that a kernel reads */
 } EpPartitionInfo;
 
 /* EpKernelInfo::flags */

@@ -37,7 +37,7 @@ template <typename... Parts>
   throw Error(code, TextOf(parts...));
 }
 
-// For errors in the inputs of a model or a run: shapes, attributes, data.
+// Throws INVALID_ARGUMENT, for errors in the inputs of a model or a run: shapes, attributes, data.
 template <typename... Parts>
 [[noreturn]] void FailArgument(const Parts&... parts) {
   FailWith(EP_STATUS_INVALID_ARGUMENT, parts...);

@@ -34,7 +34,8 @@ class ValueView {
   bool IsTensor() const { return info_.type != nullptr && info_.type->kind == EP_KIND_TENSOR; }
   EpElementType element_type() const { return IsTensor() ? info_.type->element_type : EP_TYPE_UNDEFINED; }
   bool has_rank() const { return IsTensor() && info_.type->rank >= 0; }
-  // Sizes; -1 for a size that is not known. Also empty when the rank is not known: see has_rank().
+  // The sizes of the dimensions; -1 for a size that is not known. Empty for a scalar, and when the rank is not known:
+  // see has_rank().
   std::span<const int64_t> dims() const {
     return has_rank() ? std::span(info_.type->dims, static_cast<size_t>(info_.type->rank)) : std::span<const int64_t>();
   }
@@ -82,7 +83,7 @@ class NodeView {
   size_t attribute_count() const { return static_cast<size_t>(info_.attribute_count); }
   bool has_subgraphs() const { return info_.subgraph_count != 0; }
   size_t subgraph_count() const { return static_cast<size_t>(info_.subgraph_count); }
-  // A body of If, Loop or Scan, below subgraph_count().
+  // Body number i of an If, Loop or Scan; i is below subgraph_count().
   GraphView subgraph(size_t i) const;
   // Values of enclosing graphs that the node's bodies read.
   std::vector<ValueView> implicit_inputs() const;
@@ -92,7 +93,7 @@ class NodeView {
 
   const EpNodeInfo& info() const { return info_; }
 
-  // Attribute number i, below attribute_count().
+  // Attribute number i; i is below attribute_count().
   EpAttributeInfo attribute(size_t i) const { return Describe(info_.attributes[i]); }
   bool HasAttribute(const char* name) const { return host_->graph->FindAttribute(handle_, name) != nullptr; }
   // False when the attribute is missing. Throws INVALID_GRAPH when it has another type.
@@ -163,7 +164,8 @@ class GraphView {
 
   const EpGraph* handle() const { return handle_; }
   std::string_view name() const { return info_.name; }
-  // Opset version of a domain that the model imports; 0: none. A node's own version is NodeView::since_version.
+  // Opset version that the model imports of a domain; 0 when it imports none. A node's own version is
+  // NodeView::since_version.
   int64_t OpsetOf(std::string_view domain) const {
     for (uint32_t i = 0; i < info_.opset_count; ++i) {
       if (domain == info_.opset_domains[i]) return info_.opset_versions[i];

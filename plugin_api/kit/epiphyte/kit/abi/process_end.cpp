@@ -12,8 +12,8 @@
 namespace epiphyte::kit {
 namespace {
 
-// Longer than any step between two checks of HasBegun should take, and short enough for a user who waits for the
-// program to end.
+// Longest time that exit() waits for calls in progress. It is longer than any step between two checks of HasBegun
+// should take, and short enough for a user who waits for the program to end.
 constexpr std::chrono::seconds kPatience{10};
 
 // Threads count their calls in different cache lines to avoid false sharing.
@@ -23,7 +23,7 @@ struct alignas(64) Counter {
 constinit std::array<Counter, 16> g_counters;
 constinit std::atomic<uint32_t> g_next_counter{0};
 
-// Nested calls of this thread: a call can come from a callback of another call.
+// Number of calls in progress on this thread. Calls nest when one comes from a callback of another.
 thread_local int64_t t_own_calls = 0;
 
 Counter& CounterOfThread() {
@@ -39,7 +39,8 @@ int64_t ProcessNumber() {
 #endif
 }
 
-// Process with the counted calls: a forked child has none of its parent's threads.
+// Number of the process that made the counted calls. A forked child does not wait for them, because it has none of its
+// parent's threads.
 constinit std::atomic<int64_t> g_process{0};
 
 }  // namespace
@@ -49,7 +50,7 @@ constinit std::atomic<bool> ProcessEnd::is_over_{false};
 
 ProcessEnd::Call::Call() {
   ++t_own_calls;
-  // Sequentially consistent, as in Begin: either this call sees the end, or the end sees this call.
+  // The operations are sequentially consistent, as in Begin: either this call sees the end, or the end sees this call.
   CounterOfThread().calls.fetch_add(1);
   may_go_on_ = !has_begun_.load();
 }

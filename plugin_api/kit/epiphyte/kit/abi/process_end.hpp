@@ -5,8 +5,9 @@
 // few seconds at most until they return. Later calls are refused; later calls that release something do nothing, and
 // the process frees those objects. Such calls happen: a host may keep sessions in static variables.
 //
-// Exit handlers run in reverse order of registration. The kit registers one when the plugin is initialized, and one in
-// the first call that compiles, that loads, and that executes. A plugin that opens a library later must register again:
+// Exit handlers run in reverse order of registration. The kit registers a handler when the plugin is initialized. It
+// registers again in the first call that compiles, in the first that loads a context, and in the first that executes. A
+// plugin that opens a library later must register again, too:
 //
 //   driver = dlopen("libdriver.so", RTLD_NOW);
 //   kit::ProcessEnd::Notice();
@@ -24,9 +25,9 @@ namespace epiphyte::kit {
 
 class ProcessEnd {
  public:
-  // exit() was called and waits for calls in progress: give up long work. [any thread]
+  // True once exit() was called: it waits for calls in progress, so give up long work. [any thread]
   static bool HasBegun() { return has_begun_.load(std::memory_order_relaxed); }
-  // exit() waits no longer: use nothing of a library with destructors any more. [any thread]
+  // True once exit() waits no longer: use no library with destructors any more. [any thread]
   static bool IsOver() { return is_over_.load(std::memory_order_relaxed); }
   // Throws CANCELED when HasBegun.
   static void ThrowIfBegun() {

@@ -71,15 +71,15 @@ class Profile {
   EpProfile* profile_ = nullptr;
 };
 
-// Converts a device's clock to the host's. It is given the device's ticks at one moment of the host's clock, and the
-// length of a tick. If the clocks drift, make a new object now and then.
+// Converts times of a device's clock to the host's clock. The constructor takes the device's ticks and the host's time
+// at one moment, and the length of a tick. If the clocks drift, make a new object now and then.
 class DeviceClock {
  public:
   DeviceClock(uint64_t ticks, int64_t host_ns, double ns_per_tick)
       : ticks_(ticks), host_ns_(host_ns), ns_per_tick_(ns_per_tick) {}
 
   int64_t ToHost(uint64_t ticks) const {
-    // Ticks before that moment give a negative difference. The counter may wrap around.
+    // The difference is negative for ticks before the constructor's moment. The counter may wrap around.
     const auto passed = static_cast<int64_t>(ticks - ticks_);
     return host_ns_ + static_cast<int64_t>(static_cast<double>(passed) * ns_per_tick_);
   }

@@ -160,7 +160,7 @@ OwnSection ContextContainer::Own(uint32_t number) const {
 }
 
 void ContextContainer::Damaged(std::string what) const {
-  // Names in the message come from the file.
+  // Names in the message come from the file, so control characters are replaced.
   for (char& c : what)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
   throw Error(EP_STATUS_INVALID_GRAPH, whose_ + " is damaged: " + what + "; compile the model again");

@@ -12,7 +12,7 @@
 //   kit::ContextContainer container(blob, kFormat);                         // INVALID_GRAPH for what does not fit
 //   const kit::ContextVerdict verdict = key.Compare(container.key());
 //   const kit::OwnSection program = container.Own(container.NumberOf("part_0/program"));
-//   std::span<const std::byte> weights = container.Find("part_0/weights");  // where they lie: not copied
+//   std::span<const std::byte> weights = container.Find("part_0/weights");  // in place, without a copy
 //
 // Sections begin at multiples of 64 bytes. The same sections in the same order give the same bytes.
 //

@@ -1,9 +1,8 @@
 // Byte layout of a context container, for code that writes, reads or examines one. Plugins use container.hpp.
 //
 //     64 bytes    Header
-//     table       an Entry for each section; the key as u32 length and text; for each name u32 section, u32 length,
-//     text,
-//                 in ascending order of the names
+//     table       an Entry for each section; the key as u32 length and text; for each name, in ascending order, u32
+//                 section, u32 length and text
 //     sections    the bytes of each section, in the order of their numbers
 //
 // Table and sections begin at multiples of 64, and zeros fill up to the next multiple. Numbers are little endian.

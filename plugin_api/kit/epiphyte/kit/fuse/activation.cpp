@@ -148,7 +148,8 @@ double HardGate(const ir::Editor& editor, int32_t gate, int32_t x, int steps = 1
   return WithoutAddend(editor, step->operands[0], &number) == x && IsNear(number, 3) ? 6 : 0;
 }
 
-// Recognises the value of `mul` as x times a gate times a factor, and tries each way to take it apart.
+// Replaces node `n` by HardSwish(x) if `value` times `factor` is x times the hard sigmoid of x. Looks through at most
+// `steps` divisions by, and multiplications with, a number.
 bool FuseHardSwishAt(ir::Editor& editor, int32_t n, int32_t value, double factor, int steps) {
   if (const int32_t div = ArithmeticMaker(editor, value, "Div"); div >= 0 && steps > 0) {
     float number = 0;

@@ -105,7 +105,7 @@ const Perm kLastSwapped = {0, 1, 3, 2};
 struct Cached {
   int32_t past = -1;
   int32_t added = -1;
-  int32_t present = -1;  // past and added together
+  int32_t present = -1;  // the concatenation of past and added
   explicit operator bool() const { return present >= 0; }
 };
 Cached CachedOf(const ir::Editor& editor, int32_t value) {
@@ -152,7 +152,8 @@ class AttentionMatcher {
     return editor_.info(view.value).dims[static_cast<size_t>(view.perm[i])];
   }
 
-  // Makes keys and values those of this run, if both follow cached ones.
+  // If keys and values are both appended to cached ones, makes the new ones and the caches separate inputs of the
+  // operator.
   void TakeCaches() {
     if (k_.perm != kLastSwapped || v_.perm != kIdentity) return;
     const Cached keys = CachedOf(editor_, k_.value);

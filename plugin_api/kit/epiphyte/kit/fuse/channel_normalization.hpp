@@ -5,7 +5,7 @@
 //   // Reshape to [batch, groups, …], InstanceNormalization or its arithmetic, Reshape back, Mul, Add (PyTorch before
 //   // opset 18) →  GroupNormalization<num_groups>
 //
-// For floats, with a constant scale and bias for each channel.
+// It handles floats with a constant scale and bias for each channel.
 #pragma once
 
 #include "epiphyte/kit/graph/editor.hpp"

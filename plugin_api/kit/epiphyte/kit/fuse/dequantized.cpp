@@ -19,7 +19,7 @@ namespace {
 
 // A DequantizeLinear of constants with available bytes, and its quantisation.
 struct Weights {
-  ir::Tensor numbers;  // a view of its own, because adding constants moves those of the graph
+  ir::Tensor numbers;  // a copy of the view, because adding constants moves the views of the graph
   qdq::Quantization quantization;
 };
 
@@ -133,7 +133,7 @@ class BlockedWeights {
     const uint64_t bytes = tensor.Bytes();
     const std::shared_ptr<void> owner = AllocateWeights(bytes);
     std::memset(owner.get(), 0, static_cast<size_t>(bytes));
-    constexpr int64_t kTogether = 64;  // columns with contiguous numbers
+    constexpr int64_t kTogether = 64;  // columns for each call of `fill`
     const int64_t column_bytes = static_cast<int64_t>(bytes) / columns_;
     for (int64_t first = 0; first < columns_; first += kTogether)
       fill(first, std::min(kTogether, columns_ - first), static_cast<uint8_t*>(owner.get()) + first * column_bytes);
@@ -200,7 +200,7 @@ class ScaleOf {
     several_ = true;
     size_ = view.size;
     inner_ = view.inner;
-    // Taken from the scales' shape, because the block size may be any number.
+    // The number of blocks is taken from the scales' shape, because the block size may be any number.
     if (block_ != 0) blocks_ = weights.quantization.scale.dims[static_cast<size_t>(weights.quantization.axis)];
   }
   size_t operator()(int64_t element) const {

@@ -158,7 +158,7 @@ class ElementwiseFuser {
     };
     std::vector<int32_t> inputs;
     std::vector<Instruction> code;
-    std::unordered_map<int32_t, int32_t> results;  // value -> instruction
+    std::unordered_map<int32_t, int32_t> results;  // key: value; mapped: the instruction that makes it
     std::vector<int32_t> order;                    // members, operands first
     std::vector<int32_t> deferred;
     size_t leaves = 0;

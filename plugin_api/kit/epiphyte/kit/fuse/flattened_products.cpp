@@ -46,7 +46,7 @@ void Unflatten(ir::Editor& editor, int32_t n) {
   if (!SameRows(from, to) || from.type != to.type) return;
   if (from.dims.back() != editor.info(weight).dims[0] || to.dims.back() != editor.info(weight).dims[1]) return;
 
-  // Copied first, because edits invalidate references to nodes and values.
+  // The node is copied before the edits, because these invalidate references to nodes and values.
   ir::Node whole = product;
   const int32_t made = product.outputs[0];
   whole.inputs[0] = x;

@@ -34,7 +34,7 @@ void ScaleFloats(const std::byte* from, int64_t count, double scale, float* to) 
 // before Store.
 class Weights {
  public:
-  // Nothing if they are not constant, not float, or if their shapes do not fit together.
+  // Returns nothing if weights and bias are not constant or not float, or if their shapes do not fit together.
   static std::optional<Weights> Of(const ir::Editor& editor, const ir::Node& conv) {
     const ir::Tensor* const weights = editor.ConstantOf(conv.inputs[1]);
     if (weights == nullptr || weights->type != EP_TYPE_FLOAT || weights->Count() == 0) return {};
@@ -96,7 +96,7 @@ class Weights {
   // Weights are [out, in / groups, …] for Conv and [in, out / groups, …] for ConvTranspose.
   void WriteScaled(float* to) const {
     const int64_t filters = dims_[0] * dims_[1], kernel = static_cast<int64_t>(bytes_ / sizeof(float)) / filters;
-    const int64_t together = transposed_ ? 1 : dims_[1];  // filters of one output channel
+    const int64_t together = transposed_ ? 1 : dims_[1];  // number of adjacent filters of one output channel
     for (int64_t filter = 0; filter < filters; filter += together) {
       const int64_t first = filter / dims_[1];
       const int64_t channel = transposed_ ? first / (dims_[0] / groups_) * dims_[1] + filter % dims_[1] : first;

@@ -9,8 +9,8 @@ namespace {
 
 // An Add that is the only reader of a GEMM, as the GEMM and the other operand.
 struct Sum {
-  int32_t product = -1;  // a node
-  int32_t addend = -1;   // a value
+  int32_t product = -1;  // index of a node
+  int32_t addend = -1;   // index of a value
 };
 
 Sum SumWith(const ir::Editor& editor, int32_t add, std::string_view op_type) {

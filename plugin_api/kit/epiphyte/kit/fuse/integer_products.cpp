@@ -57,7 +57,7 @@ void FuseOne(ir::Editor& editor, const IntegerProductOptions& options, int32_t n
   const int32_t scale = Other(editor.node(last), sums);
   const std::optional<Scales> scales = scale == sums ? std::nullopt : ScalesOf(editor, scale, y, channels);
   if (!scales) return;
-  // Leading ones would add dimensions to the result.
+  // The leading ones of a scale with a higher rank would add dimensions to the result.
   if (editor.info(scale).rank > editor.info(y).rank) return;
   int32_t value = editor.node(last).outputs[0], bias = -1;
   if (const int32_t add = editor.OnlyReader(value); IsArithmetic(editor, add, "Add")) {

@@ -37,7 +37,7 @@ std::optional<Margin> MarginOf(const ir::Editor& editor, int32_t value) {
   }
   for (size_t i = 0; i < all->size(); ++i) {
     const int64_t pad = (*all)[i];
-    // More than any window's width, and small enough that sums do not overflow.
+    // The upper limit exceeds the width of any window, and is small enough that sums do not overflow.
     if (pad < 0 || pad > std::numeric_limits<int32_t>::max() || (i % rank < 2 && pad != 0)) return {};
     if (i % rank >= 2) margin.pads.push_back(pad);
   }

@@ -10,7 +10,7 @@
 namespace epiphyte::kit::fuse {
 
 struct Part {
-  int32_t of = -1;  // -1: another operator makes the value, or its numbers are not constant
+  int32_t of = -1;  // the whole; -1: another operator makes the value, or its parameters are not constant
   int64_t axis = 0;
   int64_t size = 0;   // size of the whole along the axis; always known
   int64_t begin = 0;  // position in the whole

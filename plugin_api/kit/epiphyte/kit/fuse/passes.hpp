@@ -21,7 +21,7 @@
 
 namespace epiphyte::kit::fuse {
 
-// Named after the functions that they call, in the order in which they run.
+// The passes are named after the functions that they call, and listed in the order in which they run.
 enum class Pass : uint8_t {
   kFuseQuantized,
   kFuseByteTables,

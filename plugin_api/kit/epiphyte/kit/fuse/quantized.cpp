@@ -31,8 +31,8 @@ namespace {
 // Operators that only move elements when all inputs and outputs have one quantisation. The rules allow different ones.
 constexpr std::array<std::string_view, 7> kMoveBetweenEqual = {"Concat", "DepthToSpace", "Max",  "Min",
                                                                "Slice",  "SpaceToDepth", "Split"};
-// The operators among these with any number of inputs and with elements of the inputs as results. Requantising before
-// or after them is the same.
+// The operators of kMoveBetweenEqual that take any number of inputs and return elements of these. Requantising before
+// or after such an operator gives the same.
 constexpr std::array<std::string_view, 3> kJoins = {"Concat", "Max", "Min"};
 
 template <size_t kSize>
@@ -104,7 +104,7 @@ class Fuser {
     if (IsAmong(kJoins, op_type) || (moves && !ComputesBetween(target(unit)))) FuseJoin(unit);
   }
 
-  // For the kit's operators: true when a Relu or Clip after the operator limits the result.
+  // True when a Relu or Clip after the unit's operator limits the result. Only the kit's operators have such bounds.
   static bool HasBounds(const qdq::Unit& unit, const End& y) {
     return unit.clamp >= 0 && !unit.range.IsIdle(y.quantization.type);
   }
@@ -154,8 +154,8 @@ class Fuser {
     return editor_.AddTensor(name, std::move(tensor), owner);
   }
 
-  // The bias in steps of the sums, one for each of `channels`; empty if there is none. Nothing if the conversion would
-  // be off by more than a quantum.
+  // The bias in steps of the sums, one for each of `channels`; empty if there is no bias. Returns nothing if the
+  // conversion would be off by more than a quantum.
   std::optional<std::vector<int32_t>> BiasOf(const qdq::Unit& unit, const std::array<End, 3>& ends, int64_t channels) {
     std::string unused;
     std::optional<std::vector<int32_t>> bias = qdq::QuantizedBias(editor_, unit, &unused);
@@ -164,7 +164,7 @@ class Fuser {
     if (bias->size() != static_cast<size_t>(channels)) return {};
     const std::optional<End> own = unit.dequantize.size() > 2 ? EndOf(unit.dequantize[2]) : std::nullopt;
     if (own && qdq::HasProductScale(own->quantization, ends[0].quantization, ends[1].quantization)) return bias;
-    // The bias gets rounded to a step, which must not exceed a quantum.
+    // The bias gets rounded to a step of the sums, which must not exceed a quantum of the result.
     const qdq::Quantization& w = ends[1].quantization;
     for (size_t i = 0; i < w.Count(); ++i)
       if (ends[0].quantization.Scale(0) * w.Scale(i) > ends[2].quantization.Scale(0)) return {};
@@ -299,7 +299,7 @@ class Fuser {
 
   // --- operators that move elements
 
-  // True when values in between are computed, or come from float attributes.
+  // True for a Resize that interpolates between elements, or that uses a value of a float attribute.
   static bool ComputesBetween(const ir::Node& node) {
     return node.op_type == "Resize" && (node.String("mode", "nearest") != "nearest" ||
                                         node.String("coordinate_transformation_mode") == "tf_crop_and_resize");
@@ -330,7 +330,7 @@ class Fuser {
     return true;
   }
 
-  // Fuses an operator on numbers of y's quantisation. Inputs with another quantisation are requantised first.
+  // Makes an operator work on numbers of y's quantisation. Inputs with another quantisation are requantised first.
   void FuseJoin(const qdq::Unit& unit) {
     const std::optional<End> y = unit.quantize.size() == 1 ? EndOf(unit.quantize[0]) : std::nullopt;
     if (!y || target(unit).outputs.size() != 1 || HasBounds(unit, *y) || !y->quantization.IsPerTensor()) return;
@@ -445,7 +445,7 @@ class Fuser {
     PlaceQuantized(unit, std::move(fused), {&*x}, *y);
   }
 
-  // This operator forms no unit: its scale and bias stay floats.
+  // Fuses a LayerNormalization. It forms no unit, because its scale and bias stay floats.
   void FuseLayerNormalization(int32_t n) {
     const ir::Node& norm = editor_.node(n);
     if (norm.outputs.size() > 1 || norm.inputs.size() > 3 || norm.Int("stash_type", 1) != 1) return;

@@ -14,7 +14,7 @@
 namespace epiphyte::kit::fuse {
 
 struct SkipNormalizationOptions {
-  std::function<bool(EpElementType type)> takes_type;  // empty: float alone
+  std::function<bool(EpElementType type)> takes_type;  // empty: only float
 };
 
 // The operands must have one shape. If another node reads the sum, scale and bias must be constants or inputs.

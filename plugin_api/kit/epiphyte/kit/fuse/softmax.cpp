@@ -62,7 +62,7 @@ bool FuseQuotient(ir::Editor& editor, int32_t n, int32_t above, int32_t below) {
   return true;
 }
 
-// Fuses Exp(LogSoftmax(x)), which exp(z - log(sum(exp(z)))) has become.
+// Fuses Exp(LogSoftmax(x)). FuseLogSoftmax makes that of exp(z - log(sum(exp(z)))).
 void FuseExp(ir::Editor& editor, int32_t n) {
   const int32_t log = Maker(editor, editor.node(n).inputs[0], "LogSoftmax");
   if (log < 0 || editor.node(log).since_version < 13) return;

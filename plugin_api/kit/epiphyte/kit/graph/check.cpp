@@ -115,7 +115,7 @@ class Checker {
     }
   }
 
-  // Constants have been found by their values before. This checks that no further value claims to be a constant.
+  // Checks that no value claims to be a constant besides the values of `constants`, which CheckConstant has seen.
   void CheckThatOnlyConstantsAreNumbered() const {
     const auto numbered = std::count_if(graph_.constant_of_value.begin(), graph_.constant_of_value.end(),
                                         [](int32_t constant) { return constant != -1; });

@@ -117,7 +117,7 @@ std::vector<int32_t> Editor::Place(int32_t index, Node node) {
   for (const int32_t value : place.implicit_inputs) AddReader(value, index);
   for (const int32_t value : place.outputs) {
     if (value < 0) continue;
-    // The former producer has been merged into this node.
+    // The node replaces the former producer of this value.
     const int32_t before = Producer(value);
     if (before >= 0 && before != index) {
       std::vector<int32_t>& outputs = graph_.nodes[static_cast<size_t>(before)].outputs;
@@ -188,7 +188,8 @@ int32_t Editor::AddTensor(std::string name, Tensor tensor, std::shared_ptr<void>
   producer_.push_back(-1);
   readers_.emplace_back();
   is_output_.push_back(false);
-  // Borrowed, because most new constants are packed and dropped. A constant that is kept gets copied like the host's.
+  // The constant is borrowed, because most new constants are packed and dropped. A plugin that keeps one retains or
+  // copies it, as it does with the host's constants.
   return graph_.AddConstant(std::move(name), std::move(tensor), Constant::Storage::kBorrowed, std::move(owner));
 }
 
@@ -234,7 +235,7 @@ void Editor::PlaceInserted() {
     before[static_cast<size_t>(inserted_before_[i])].push_back(first_inserted + i);
   std::vector<Node> kept;
   kept.reserve(graph_.nodes.size());
-  // A node's place may be an inserted node itself.
+  // The place of an inserted node may be another inserted node.
   std::vector<std::pair<size_t, bool>> work;  // a node, and whether the nodes before it are in `kept`
   for (size_t n = 0; n < first_inserted; ++n) {
     work.emplace_back(n, false);

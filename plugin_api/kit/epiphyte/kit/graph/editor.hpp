@@ -60,11 +60,11 @@ class Editor {
   bool SameStaticShape(int32_t a, int32_t b) const;
   // The elements of a constant if its bytes are available, else null.
   const Tensor* ConstantOf(int32_t value) const;
-  // Copies of the elements of a float constant, or of an int64 or int32 constant. They are copies because the host's
-  // bytes need not be aligned.
+  // Copies of the elements of a float constant, or of an int64 or int32 constant; nothing for other values. They are
+  // copies because the host's bytes need not be aligned.
   std::optional<std::vector<float>> Floats(int32_t value) const;
   std::optional<std::vector<int64_t>> Ints(int32_t value) const;
-  // The element of a constant with one element of any number type.
+  // Reads the element of a constant with one element of any number type. False for other values.
   bool Scalar(int32_t value, float* number) const;
   // True for a scalar constant within 1e-5 of `number`; the tolerance is relative for numbers above 1.
   bool IsScalarNear(int32_t value, double number) const;
@@ -92,7 +92,7 @@ class Editor {
  private:
   void AddReader(int32_t value, int32_t node);
   void RemoveReader(int32_t value, int32_t node);
-  // Returns the former producers of the node's outputs.
+  // Puts a node at an index, and returns the former producers of its outputs.
   std::vector<int32_t> Place(int32_t index, Node node);
   bool IsDead(int32_t node) const;
   void RemoveDead(std::vector<int32_t> nodes);

@@ -102,14 +102,14 @@ bool ParseElement(std::string_view text, EpElementType type, uint64_t i, void* d
     case EP_TYPE_FLOAT8E5M2: {
       float number = 0;
       if (!Parse(text, &number)) return false;
-      Store(Float8E5M2(number, !std::isinf(number)), i, data);  // the type has infinities
+      Store(Float8E5M2(number, !std::isinf(number)), i, data);  // keeps infinities, which the type has
       return true;
     }
     case EP_TYPE_FLOAT8E5M2FNUZ: return ParseRounded<Float8E5M2FNUZ>(text, i, data);
     case EP_TYPE_FLOAT8E8M0: {
       float number = 0;
       if (!Parse(text, &number)) return false;
-      // Rounds down, because the smallest value is a subnormal float.
+      // Rounding down keeps the smallest value, 2^-127. As a float it is subnormal, and rounding up would double it.
       Store(Float8E8M0(number, true, Float8E8M0::Rounding::kDown), i, data);
       return true;
     }

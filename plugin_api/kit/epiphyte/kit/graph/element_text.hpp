@@ -17,7 +17,7 @@ bool ParseNumber(std::string_view text, float* number);
 // False when the text is not an integer of at most 64 bits.
 bool ParseInteger(std::string_view text, int64_t* number);
 
-// Element i as text; i must be in range. A complex number is "(re,im)". Not for strings.
+// Element i as text; i must be in range. A complex number is "(re,im)". Strings are not supported.
 std::string ElementText(const Tensor& tensor, uint64_t i);
 // Writes an element into zeroed memory. False when the text does not fit the type. A complex number is written as two
 // elements of ComponentOf(type).

@@ -121,7 +121,7 @@ Attribute ImportAttribute(const EpHostInfo& host, const EpAttribute* handle) {
       }
       break;
     }
-    default: break;  // graphs and types stay behind the node's handle
+    default: break;  // graphs and types are read through the node's handle
   }
   return attribute;
 }
@@ -168,7 +168,7 @@ class Importer {
     return values;
   }
 
-  // Errors name the node: an output that makes no sense mostly follows from its inputs and attributes.
+  // Errors name the node, because an invalid type of an output mostly follows from the node's inputs and attributes.
   std::vector<int32_t> OutputsOf(const EpNodeInfo& info, const Node& node) {
     try {
       return ValuesOf(info.outputs, info.output_count, "outputs of a node");
@@ -264,7 +264,8 @@ Graph Import(const EpHostInfo& host, const EpGraph* handle, std::string name) {
 
 void Retain(const EpHostInfo& host, EpTask* task, Constant& constant) {
   if (constant.storage != Constant::Storage::kBorrowed) return;
-  // Strings have been copied already. Bytes of a rewrite have an owner.
+  // Strings have been copied already, and the bytes of a rewrite have an owner. Only bytes of the host need a
+  // reference.
   if (constant.handle != nullptr && constant.tensor.strings == nullptr) {
     EpConstant* reference = nullptr;
     ThrowIfFailed(host, host.task->RetainConstant(task, constant.handle, &reference), "a constant can't be retained");

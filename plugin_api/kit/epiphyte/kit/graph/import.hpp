@@ -19,8 +19,8 @@ namespace epiphyte::kit::ir {
 // Imports a graph. Attributes are copied; constants are borrowed. Nodes and constants keep their handles. Nodes with
 // subgraphs are imported without the subgraphs: look at those through the handles.
 //
-// A value of an element type that only a later host knows keeps its type number, and such a constant has no bytes. No
-// kernel supports it, and Check refuses it.
+// A later host may know element types that this kit does not know. A value of such a type keeps the number of its type,
+// and such a constant has no bytes. No kernel supports it, and Check refuses it.
 Graph Import(const EpHostInfo& host, const EpGraph* graph, std::string name);
 // Describes one value as Import does.
 Value ImportValue(const EpValueDefInfo& info);
@@ -32,8 +32,9 @@ void Retain(const EpHostInfo& host, EpTask* task, Constant& constant);
 // Tells the host that the plugin reads a borrowed constant no more (see EpTaskApi::DropConstant). The constant then has
 // no bytes, neither here nor in copies of it. Does nothing to other constants, and nothing on a host without this call.
 void Drop(const EpHostInfo& host, EpTask* task, Constant& constant);
-// For each constant of the graph: it is borrowed from the host, worth dropping, and its bytes belong to no other
-// constant. A rewrite can make a second constant with the same bytes and another shape.
+// Says for each constant of the graph whether Drop is possible and worth a call. The constant is borrowed from the
+// host, has at least 64 KiB, and shares its bytes with no other constant. A rewrite can make a second constant with the
+// same bytes and another shape.
 std::vector<bool> Droppable(const Graph& graph);
 
 }  // namespace epiphyte::kit::ir

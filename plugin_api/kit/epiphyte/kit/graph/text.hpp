@@ -10,7 +10,7 @@
 //
 // Each line is one statement. '#' begins a comment.
 // - An input or output that is left out is `_`.
-// - The version stands after '@'; it is 1 when missing. A node's name may precede the version, as in [conv_1].
+// - The version stands after '@'; it is 1 when missing. A node's name stands in brackets before its outputs: [conv_1].
 // - `reads (a, b)` after the inputs names the values that the node's bodies read.
 // - Names with characters other than letters, digits and _./-$ are quoted.
 // - Types are written as in ONNX: seq(float), optional(float[2]), map(int64), sparse(float[4]). A size of -1 is

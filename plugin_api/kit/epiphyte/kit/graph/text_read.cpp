@@ -199,7 +199,7 @@ class Reader {
       node.name = line_->Name("the node's name");
       line_->Expect("]");
     }
-    std::vector<std::string> outputs;  // "": left out, unless it was quoted
+    std::vector<std::string> outputs;  // a "_" without quotes is an output that is left out
     std::vector<bool> is_left_out;
     if (!line_->IsNext("=")) {
       do {

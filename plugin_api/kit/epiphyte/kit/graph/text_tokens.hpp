@@ -1,10 +1,10 @@
-// Tokens: one line of a graph's text, split into names, quoted texts and signs. For FromText.
+// Tokens: one line of a graph's text, split into names, quoted texts and signs. FromText uses it.
 //
 //   Tokens tokens("c = Conv(x, w)", 7);
 //   tokens.Name("a value");            // "c"
 //   tokens.Expect("=");
 //
-// An unexpected token is INVALID_GRAPH: "line 7: '(' found; '=' expected".
+// An unexpected token throws INVALID_GRAPH: "line 7: '(' found; '=' expected".
 #pragma once
 
 #include "epiphyte/kit/abi/cxx20.hpp"
@@ -40,7 +40,7 @@ class Tokens {
   std::string Text(std::string_view what);  // a quoted text
   int64_t Integer(std::string_view what);
 
-  // Throws: the next token is not the expected one.
+  // Throws because the next token is not the expected one.
   [[noreturn]] void FailExpecting(std::string_view what) const;
   [[noreturn]] void Fail(const std::string& message) const;
   // A text of the file for a message: quoted, on one line, and shortened if it is long.

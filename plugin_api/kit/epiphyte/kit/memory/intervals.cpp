@@ -58,14 +58,15 @@ uint64_t PlaceBestFit(std::span<MemoryInterval> intervals, uint64_t alignment) {
   return total;
 }
 
-// Places intervals in order of time, from a list of free blocks sorted by size.
+// Places intervals in the order of their first steps, each in the smallest free block that fits and is at most twice as
+// large.
 uint64_t PlaceSweep(std::span<MemoryInterval> intervals, uint64_t alignment) {
   std::vector<uint32_t> order(intervals.size());
   std::iota(order.begin(), order.end(), 0u);
   std::stable_sort(order.begin(), order.end(),
                    [&](uint32_t a, uint32_t b) { return intervals[a].first < intervals[b].first; });
   std::multimap<int32_t, uint32_t> alive;  // key: last step
-  std::multimap<uint64_t, uint64_t> free;  // size -> offset
+  std::multimap<uint64_t, uint64_t> free;  // key: size of a free block; mapped: its offset
   std::vector<uint64_t> block(intervals.size());
   uint64_t total = 0;
   for (uint32_t index : order) {

@@ -23,8 +23,9 @@ struct MemoryInterval {
   uint64_t offset = 0;  // result of PlaceIntervals
 };
 
-// Places intervals so that those alive at the same time do not overlap: the largest first, each in the tightest gap
-// that fits. Returns the total size in bytes. Offsets are multiples of `alignment`, a power of two. Throws
+// Places intervals so that those alive at the same time do not overlap. Up to 4096 intervals are placed by size, the
+// largest first, each in the tightest gap that fits. More intervals are placed by their first steps, in blocks that
+// have become free. Returns the total size in bytes. Offsets are multiples of `alignment`, a power of two. Throws
 // Error(EP_STATUS_INVALID_ARGUMENT) when the sizes overflow any memory.
 uint64_t PlaceIntervals(std::span<MemoryInterval> intervals, uint64_t alignment = 64);
 

@@ -32,7 +32,7 @@ class Planner {
   StaticPlan Plan() {
     for (const int32_t value : graph_.inputs) {
       if (!options_.place_inputs) outside_[At(value)] = true;
-      // The host fills inputs in any order before the first node runs.
+      // The host fills the inputs in any order before the first node runs, so their memory is in use from step 0 on.
       if (!outside_[At(value)] && storage_of_[At(value)] < 0) PlaceFresh(value, 0);
     }
     for (int32_t n = 0; n < end_; ++n) {

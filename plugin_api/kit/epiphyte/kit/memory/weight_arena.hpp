@@ -1,6 +1,6 @@
-// WeightArena: puts weights next to each other in large pages. A GEMM with one row reads each weight once. In small
-// pages the CPU spends a third of that time on page-table walks. Most weights of a network are smaller than a large
-// page, so they share pages.
+// WeightArena: puts weights next to each other in large pages. A GEMM with one row reads each weight once. With small
+// pages, the CPU spends a third of the time of such a GEMM on page-table walks. Most weights of a network are smaller
+// than a large page, so they share pages.
 //
 //   kit::WeightArena arena;                                       // one for each plan
 //   const std::shared_ptr<void> packed = arena.Allocate(bytes);   // lives until its last owner releases it
@@ -16,7 +16,7 @@ namespace epiphyte::kit {
 // Use it only for weights that stay. Freed memory goes back to the system, but the arena does not reuse its place.
 class WeightArena {
  public:
-  // Memory as from AllocateWeights. It may outlive the arena.
+  // Returns memory as AllocateWeights does. The memory may outlive the arena.
   std::shared_ptr<void> Allocate(uint64_t bytes);
 
  private:

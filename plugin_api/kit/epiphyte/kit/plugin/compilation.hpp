@@ -51,7 +51,7 @@ class Compilation {
   Compilation& operator=(const Compilation&) = delete;
 
   std::span<const Partition> partitions() const { return partitions_; }
-  // Give each partition a kernel, or decline it, exactly once.
+  // Call exactly one of the two for each partition.
   void SetKernel(size_t i, std::unique_ptr<Kernel> kernel);
   void Decline(size_t i, const std::string& reason);
   const Task& task() const { return task_; }  // covers all partitions together

@@ -1,4 +1,4 @@
-// Contexts: the compiled form that a provider saves, and how it gets that back.
+// Contexts: the compiled partitions that a provider saves and later loads again.
 //
 // The short way is Provider::SaveContext and LoadContext: one payload for all partitions. Override SaveContexts and
 // LoadContexts for several payloads, sources, attributes, notes or compatibility information:
@@ -146,10 +146,11 @@ class ContextLoading {
   size_t size() const { return nodes_.size(); }
   const ContextNodeView& node(size_t i) const { return nodes_[i]; }
   std::span<const std::span<const std::byte>> payloads() const { return payloads_; }
-  // Indices of the payloads that can hold the node's graph. There is one, except for a node that does not name its
-  // payload when there are several. Throws INVALID_GRAPH when there is none.
+  // Indices of the payloads that can hold the node's graph. There is one index, unless the node does not name its
+  // payload and there are several payloads. Throws INVALID_GRAPH when there is none.
   std::span<const uint32_t> PayloadsOf(size_t i) const;
-  // Calls `load` on each of these payloads until it does not throw INVALID_GRAPH, and returns the result.
+  // Calls `load` on each payload of PayloadsOf(i), in order, until a call does not throw INVALID_GRAPH, and returns
+  // that call's result. Other exceptions, and the exception for the last payload, leave the function.
   template <typename Load>
   auto FirstThatHas(size_t i, Load&& load) const -> decltype(load(std::span<const std::byte>())) {
     const std::span<const uint32_t> places = PayloadsOf(i);

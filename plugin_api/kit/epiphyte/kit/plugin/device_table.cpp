@@ -15,8 +15,8 @@ struct StreamHandle {
   const EpHostInfo* host;
   std::unique_ptr<DeviceStream> stream;
   std::mutex mutex;
-  // Declared after the stream so that it is destroyed first: its threads wait for the stream. Made for the first
-  // listener.
+  // The first OnReached makes the listeners. They are declared after the stream so that they are destroyed first,
+  // because their threads wait for the stream.
   std::optional<PointListeners> listeners;
 };
 
@@ -68,7 +68,7 @@ EpStatus* EP_CALL Import(EpPlugin* plugin, uint32_t device, uint32_t memory, con
 }
 EpStatus* EP_CALL Export(EpPlugin* plugin, EpBuffer* buffer, EpHandleType type, EpExternalMemory* external) {
   return GuardCall(HostOf(plugin), [&] {
-    // Checked before Export: a refusal afterwards would leave a descriptor open.
+    // The size is checked before Export, because a refusal afterwards would leave a descriptor open.
     if (external->struct_size < sizeof(EpExternalMemory))
       RefuseRoom("EpExternalMemory", external->struct_size, sizeof(EpExternalMemory));
     Give(MemoriesOf(plugin).Export(FromHandle(buffer), type), "EpExternalMemory", external);

@@ -38,8 +38,8 @@ class Kernel {
   // Fills in where the kernel's values can be, and whether it is ASYNC or exclusive; see EpKernelInfo. Called once. The
   // arrays live as long as the kernel. Default: values are in host memory, and all work is done when Execute returns.
   virtual void Describe(EpKernelInfo* info) const { (void)info; }
-  // True: no other Execute of this provider, on any kernel, runs at the same time. For a device with one queue. Called
-  // once.
+  // True: no other Execute of this provider, on any kernel, runs at the same time. Override it for a device with one
+  // queue. Called once.
   virtual bool IsExclusive() const { return false; }
 
   // Makes a state for kernels that use one (see StatefulKernel). Null: the kernel has none.

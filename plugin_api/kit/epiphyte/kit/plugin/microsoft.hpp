@@ -11,7 +11,7 @@
 
 namespace epiphyte::kit {
 
-// MatMulNBits.
+// The list has one operator, MatMulNBits.
 std::span<const Operator> MicrosoftOperators();
 
 }  // namespace epiphyte::kit

@@ -18,7 +18,7 @@ struct NamedPlugin {
 
 struct NamedPlugins {
   std::mutex mutex;
-  std::map<std::pair<std::string, std::string>, NamedPlugin> by_name;  // never removed: the host keeps pointers
+  std::map<std::pair<std::string, std::string>, NamedPlugin> by_name;  // no entry is removed: the host keeps pointers
 };
 
 // Leaked, because plugins are used until the process ends.
@@ -34,7 +34,7 @@ std::string_view ParameterOf(const EpPluginEnvironment& environment, std::string
   return {};
 }
 
-// The caller holds the lock.
+// Returns the entry of the manifest, and makes it at the first call. The caller holds the lock.
 NamedPlugin& Find(NamedPlugins& plugins, const EpPluginEnvironment& environment, const PluginInfo& usual) {
   std::string name = environment.name;
   std::string source(ParameterOf(environment, "source"));

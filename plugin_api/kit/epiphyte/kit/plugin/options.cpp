@@ -26,7 +26,7 @@ std::optional<Number> Parse(std::string_view text) {
 std::string Spell(int64_t number) { return std::to_string(number); }
 std::string Spell(double number) { return NumberText(number); }
 
-// "a whole number from 1 to 8"
+// Describes the values that an option accepts, for example as "a whole number from 1 to 8". Empty bounds are left out.
 std::string Expectation(std::string what, const std::string& minimum, const std::string& maximum) {
   if (!minimum.empty() && !maximum.empty()) return what + " from " + minimum + " to " + maximum;
   if (!minimum.empty()) return what + " of at least " + minimum;
@@ -122,7 +122,7 @@ const std::string& OptionValues::Text(std::string_view name) const {
 }
 
 OptionTable::OptionTable(std::span<const Option> options) {
-  texts_.reserve(options.size() * 3);  // the infos point at them
+  texts_.reserve(options.size() * 3);  // infos_ points into these strings, so they must not move
   const auto keep = [&](std::string text) { return texts_.emplace_back(std::move(text)).c_str(); };
   for (size_t i = 0; i < options.size(); ++i) {
     const Option& option = options[i];

@@ -130,7 +130,7 @@ class OptionValues {
   // not fit. `declared` must outlive this object.
   OptionValues(std::span<const Option> declared, const std::map<std::string, std::string>& given);
 
-  // Each throws FAIL for a name that is not declared with that type: a mistake of the plugin.
+  // Each function throws FAIL for a name that is not declared with that type, which is a mistake of the plugin.
   int64_t Int(std::string_view name) const;
   double Float(std::string_view name) const;
   bool Bool(std::string_view name) const;

@@ -16,7 +16,8 @@ PointListeners::~PointListeners() {
 
 void PointListeners::Add(uint64_t point, PointListener listener) {
   const Lock lock(mutex_);
-  // A thread that waits for a later point would be too late for this one.
+  // A new thread serves the point unless a thread is idle or waits for this point or an earlier one. A thread that
+  // waits for a later point would call the listener too late.
   const bool is_served = idle_ > 0 || (!awaited_.empty() && *awaited_.begin() <= point);
   if (!is_served) threads_.emplace_back([this] { Serve(); });
   listeners_.emplace(point, std::move(listener));

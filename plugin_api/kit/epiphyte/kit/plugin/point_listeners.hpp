@@ -20,13 +20,15 @@
 
 namespace epiphyte::kit {
 
-// Called when a point is reached, or never will be. `failure` says why it never will be; null when it was reached.
+// Callback for a point of a stream. It is called with null when the point is reached, and with a failure when the point
+// can't be reached any more.
 using PointListener = std::function<void(const Error* failure)>;
 
 // [any thread]
 class PointListeners {
  public:
-  // `wait` returns when a point is reached and throws when it never will be. Several threads call it at once.
+  // `wait` returns when a point is reached, and throws when the point can't be reached any more. Several threads call
+  // it at once.
   explicit PointListeners(std::function<void(uint64_t point)> wait) : wait_(std::move(wait)) {}
   // Returns when all listeners were called and no call is in progress. Do not destroy it in a listener.
   ~PointListeners();

@@ -8,9 +8,9 @@
 //   };
 //   EPIPHYTE_KIT_PLUGIN(MyProvider, "my-ep", "My Company", "1.0.0", "MySource")   // plugin.hpp
 //
-// These functions are enough for a plugin that runs single nodes. Override more for more: GetCapability for groups of
-// nodes, CompileAll to see all partitions at once, SaveContext and LoadContext (or SaveContexts and LoadContexts) for
-// contexts.
+// These functions are enough for a plugin that runs single nodes. Override further functions where they are needed:
+// GetCapability for groups of nodes, CompileAll to see all partitions at once, SaveContext and LoadContext (or
+// SaveContexts and LoadContexts) for contexts.
 //
 // The host calls the functions of one provider one at a time, on any thread. Kernels run on many threads at once.
 #pragma once
@@ -44,7 +44,7 @@ struct ProviderConfig {
   EpThreadPool* thread_pool = nullptr;
   std::vector<uint32_t> devices;        // indices into the plugin's Devices(); the first is the main one
   bool context_enabled = false;         // contexts will be saved after Compile
-  EpShareGroup* share_group = nullptr;  // for kit::ShareGroup
+  EpShareGroup* share_group = nullptr;  // argument for kit::ShareGroup; null without a group
   uint32_t thread_count = 1;            // number of threads that the session wants; the pool may have fewer
   const char* plugin_name = "";
 
@@ -56,7 +56,7 @@ class Provider {
  public:
   virtual ~Provider() = default;
 
-  // --- Claiming nodes. Override one of the two.
+  // --- Claiming nodes. Override Supports or GetCapability.
 
   // Returns whether this node can run here. The host groups supported nodes. `why_not` is shown in the placement
   // report.
@@ -68,7 +68,7 @@ class Provider {
   // Compiles nothing and changes nothing in the provider. Default: no notes.
   virtual void Explain(std::string_view partition, const GraphView& graph, Explanation& explanation);
 
-  // --- Compiling. Override one of the two.
+  // --- Compiling. Override Compile or CompileAll.
 
   // Throws Declined when another provider should run the partition after all. Work that takes long reports its progress
   // to partition.task.

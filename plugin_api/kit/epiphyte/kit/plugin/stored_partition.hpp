@@ -24,8 +24,8 @@ struct StoredPartition {
 };
 
 // Reads the graph of node `node` of `loading`. `contexts` are the opened payloads of `loading`, in order. A node
-// without a name stands for the only graph of its context. Throws INVALID_GRAPH when there is no such graph, or when
-// its inputs and outputs do not match the node's.
+// without a partition name stands for the only graph of its context. Throws INVALID_GRAPH when there is no such graph,
+// or when its inputs and outputs do not match the node's.
 StoredPartition ReadPartition(const ContextLoading& loading, size_t node,
                               std::span<const std::shared_ptr<const ContextContainer>> contexts,
                               GraphCheck check = GraphCheck::kNow);

@@ -35,7 +35,7 @@ void NoticeOnce() {
   if (!noticed.load(std::memory_order_relaxed) && !noticed.exchange(true)) ProcessEnd::Notice();
 }
 
-// Architecture of the main device.
+// Architecture of the session's main device; "" when it has none.
 std::string ArchitectureOf(std::span<const EpDeviceInfo> all, const std::vector<uint32_t>& chosen) {
   if (chosen.empty() || chosen[0] >= all.size() || all[chosen[0]].architecture == nullptr) return {};
   return all[chosen[0]].architecture;

@@ -24,7 +24,7 @@ struct Clamp {
   int64_t low = 0;
   int64_t high = 0;
 
-  // True when it changes no number of the type, as a redundant Clip.
+  // True when the clamp changes no number of the type, as with a redundant Clip.
   bool IsIdle(EpElementType type) const { return low <= LowestOf(type) && high >= HighestOf(type); }
 };
 

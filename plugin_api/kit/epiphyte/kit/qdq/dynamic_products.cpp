@@ -14,7 +14,7 @@
 namespace epiphyte::kit::qdq {
 namespace {
 
-constexpr int64_t kFewestProducts = 64;  // for each sum
+constexpr int64_t kFewestProducts = 64;  // minimum number of products in each sum
 
 // The integer operator that replaces a float GEMM or convolution.
 struct Product {
@@ -22,7 +22,7 @@ struct Product {
   int32_t weights = -1;
   bool transposed = false;  // the weights of a column or filter are contiguous
   float factor = 1;         // multiplies the sums
-  int32_t bias = -1;        // added with broadcasting
+  int32_t bias = -1;        // value to add with broadcasting; -1: none
 };
 
 // Weights after quantisation.

@@ -79,7 +79,8 @@ class Paths {
       work_.pop_back();
       Visit(n, MarkOf(n), nodes.back(), &between, &passed);
     }
-    // A passed node counts if it leads back to the set. Readers are visited before producers.
+    // A passed node counts if one of its readers is in the set or leads back to it. The loop therefore visits readers
+    // before producers.
     std::sort(passed.begin(), passed.end(), std::greater<>());
     passed.erase(std::unique(passed.begin(), passed.end()), passed.end());
     for (const int32_t n : passed) {

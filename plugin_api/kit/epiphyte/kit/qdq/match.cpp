@@ -134,8 +134,8 @@ class Matcher {
 
   bool CheckWeights(size_t i, const Quantization& found) {
     if (!CheckBits(InputText(i), found.type) || !CheckWeightAxis(i, found)) return false;
-    // Weights with the sign of the numbers need no correction that depends on the input, and some hardware supports
-    // only that.
+    // Weights that are signed like the numbers need no correction that depends on the input. Some hardware supports no
+    // other weights.
     if (options_.any_weight_sign || !rule_.signed_weights || numbers_ == nullptr || !IsSigned(numbers_->type) ||
         BitsOf(numbers_->type) > 8 || (IsSigned(found.type) && BitsOf(found.type) <= BitsOf(numbers_->type)))
       return true;
@@ -199,7 +199,7 @@ class Matcher {
     return true;
   }
 
-  // The only reader of a value, if it reads it as its first input. Otherwise -1, and `why_` says why.
+  // The only reader of a value, if the value is its first input. Otherwise -1, and `why_` says why.
   int32_t OnlyReader(int32_t value, const std::string& whose) {
     const std::vector<int32_t>& readers = editor_.Readers(value);
     if (editor_.IsOutput(value)) {

@@ -14,7 +14,7 @@
 
 namespace epiphyte::kit::qdq {
 
-// The operators of ai.onnx, and of com.microsoft, which had 16-bit types first.
+// True for the operators of ai.onnx and of com.microsoft. The latter had 16-bit types first.
 bool IsQuantize(const ir::Node& node);
 bool IsDequantize(const ir::Node& node);
 

@@ -50,8 +50,8 @@ struct Options {
   // Requires a bias to have the product of the input's and the weights' scales as scale. QuantizedBias (bias.hpp)
   // converts other biases to that scale.
   bool exact_bias_scale = false;
-  // Says why the provider can't run a unit; empty if it can. Called before nodes are assigned to units: `nodes` and
-  // `shared` are empty.
+  // Says why the provider can't run a unit; empty if it can. It is called before nodes are assigned to units, so
+  // `nodes` and `shared` are empty.
   std::function<std::string(const ir::Editor&, const Unit&)> refuse = nullptr;
 };
 

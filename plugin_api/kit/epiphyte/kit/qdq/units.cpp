@@ -29,7 +29,7 @@ class Finder {
   }
 
  private:
-  // Values of culprit_of_ besides node indices: no reader outside of units, and a graph output.
+  // Values of culprit_of_ that are no node indices: kNobody if all readers are in units, kGraph for a graph output.
   static constexpr int32_t kNobody = -1;
   static constexpr int32_t kGraph = -2;
 
@@ -80,7 +80,8 @@ class Finder {
     return candidate_of(n) >= 0 && !candidates_[static_cast<size_t>(candidate_of(n))].dropped;
   }
 
-  // Records the reader of a DequantizeLinear outside of units, and drops the units that would make its input.
+  // Records `culprit`, which reads a DequantizeLinear and is outside of units. The units that read the same
+  // DequantizeLinear will be dropped.
   void Leak(int32_t dequantize, int32_t culprit) {
     int32_t& noted = culprit_of_[static_cast<size_t>(dequantize)];
     if (noted != kNobody) return;
@@ -134,7 +135,8 @@ class Finder {
     unit_of(n) = static_cast<int32_t>(found_.units.size());
   }
 
-  // Called in order of targets: a node that two units read belongs to the first.
+  // Makes the unit of target `n`, unless `n` belongs to another unit. The calls come in order of nodes, so a node that
+  // two units read belongs to the first.
   void Settle(int32_t n) {
     if (editor_.removed(n) || unit_of(n) >= 0) return;
     Unit unit;

@@ -29,7 +29,7 @@ void CopyFor(ir::Editor& editor, int32_t dequantize, int32_t reader, size_t numb
 
 size_t UnshareDequantize(ir::Editor& editor) {
   size_t copies = 0;
-  const int32_t count = editor.node_count();  // the copies do not count
+  const int32_t count = editor.node_count();  // number of nodes without the copies
   for (int32_t n = 0; n < count; ++n) {
     if (editor.removed(n) || !IsDequantize(editor.node(n)) || !editor.node(n).HasOutput(0)) continue;
     const int32_t value = editor.node(n).outputs[0];

@@ -13,7 +13,7 @@
 
 namespace epiphyte::kit {
 
-// Product of dims. Throws when one is negative or the tensor would not be addressable.
+// Product of dims. Throws when one is negative, or when those other than 0 multiply to 2^57 or more.
 int64_t CheckedCount(std::span<const int64_t> dims);
 // a * b, or a + b. Throws on overflow.
 int64_t CheckedMultiply(int64_t a, int64_t b);

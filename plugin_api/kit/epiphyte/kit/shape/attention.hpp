@@ -44,8 +44,8 @@ struct AttentionShape {
   }
 };
 
-// Position of a mask over the scores [batch, heads, queries, total]. The mask broadcasts, and may be shorter in the
-// last dimension.
+// Strides of a mask over the scores [batch, heads, queries, total]. The mask broadcasts, and may be shorter in the last
+// dimension.
 struct AttentionMask {
   std::array<int64_t, 4> strides{};  // for each dimension of the scores; 0: broadcast
   int64_t length = 0;                // keys that the mask covers; later keys are masked out

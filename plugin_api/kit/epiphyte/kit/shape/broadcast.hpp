@@ -22,7 +22,7 @@
 namespace epiphyte::kit {
 
 // The shape that all `shapes` broadcast to. Throws Error(EP_STATUS_INVALID_ARGUMENT) when they do not broadcast. The
-// caller must check the element count: CheckedCount.
+// caller must check the element count with CheckedCount.
 Dims BroadcastShape(std::span<const Dims* const> shapes);
 Dims BroadcastShape(const Dims& a, const Dims& b);
 

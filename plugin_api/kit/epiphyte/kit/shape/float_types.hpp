@@ -5,8 +5,8 @@
 //     Float16 Add(Float16 a, Float16 b) { return Float16(float(a) + float(b)); }
 //
 // Conversion from float rounds to nearest even. Numbers that are too large become infinity in Float16 and BFloat16. The
-// 8-bit formats follow the tables of Cast in ONNX's newest version: the largest finite value with `saturate`, otherwise
-// infinity, or NaN in formats without infinity. Infinity is treated as too large.
+// 8-bit formats follow the tables of Cast in ONNX's newest version. With `saturate`, infinity and numbers that are too
+// large become the largest finite value. Without it, they become infinity, or NaN in formats without infinity.
 //
 // Conversions of the 16-bit formats have no branches, so loops over them vectorise.
 #pragma once
@@ -25,7 +25,7 @@ struct Float16 {
   explicit Float16(float value) : bits(Encode(value)) {}
   explicit operator float() const {
     const uint32_t magnitude = (bits & 0x7FFFu) << 13;
-    // This is right for subnormals too: before the multiplication they are subnormal floats.
+    // The multiplication is right for subnormals, too: before it, they are subnormal floats.
     const uint32_t scaled = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) * 0x1p112f);
     const uint32_t finite_or_not = magnitude >= 0x0F800000u ? magnitude | 0x7F800000u : scaled;
     return std::bit_cast<float>(finite_or_not | (bits & 0x8000u) << 16);

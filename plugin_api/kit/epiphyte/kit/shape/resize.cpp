@@ -29,7 +29,8 @@ bool IsOutside(const ResizeAxis& axis, ResizeCoordinates coordinates, double x) 
   return coordinates == ResizeCoordinates::kTfCropAndResize && !(x >= 0 && x <= static_cast<double>(axis.in - 1));
 }
 
-// Positions outside of every possible neighbourhood give the same result as those just outside.
+// Converts a position to an index, and limits it to one just outside of every possible neighbourhood. Positions farther
+// out give the same result.
 int64_t ToIndex(double x, int64_t in) {
   if (std::isnan(x)) return 0;  // from an invalid region of interest; such positions are outside
   const double limit = static_cast<double>(in) + 1;

@@ -135,7 +135,7 @@ struct ResizeTaps {
   // True for output positions outside of the region of tf_crop_and_resize; empty if there are none.
   std::vector<uint8_t> outside;
 };
-// For the filters other than kNearest.
+// Makes the taps of an axis for kLinear and kCubic.
 ResizeTaps MakeResizeTaps(const ResizeAxis& axis, const ResizeAttributes& attributes);
 
 }  // namespace epiphyte::kit

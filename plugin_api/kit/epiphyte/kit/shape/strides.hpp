@@ -5,8 +5,8 @@
 //   kit::Odometer at(block, block.dims.size() - 1, 0); // over all rows along the last axis
 //   for (int64_t row = 0; row < rows; ++row, at.Next()) Copy(from + at.from(), to + at.to(), block.dims.back());
 //
-// Transpose, Slice, Concat, Split, Expand, Tile and DepthToSpace are such blocks. Source strides may be 0 (repeat) or
-// negative (reverse).
+// Transpose, Slice, Concat, Split, Expand, Tile and DepthToSpace are moves of such blocks. Source strides may be 0
+// (repeat) or negative (reverse).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Parses the texts of signatures at compile time. Only for the tables of signatures.
+// Parses the texts of signatures at compile time. Only the tables of signatures include this file.
 #pragma once
 
 #include "epiphyte/kit/abi/cxx20.hpp"

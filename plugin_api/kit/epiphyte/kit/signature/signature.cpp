@@ -180,7 +180,7 @@ SignatureMatch Match(const Signature& signature, std::span<const ArgumentType> i
   SignatureMatch match;
   match.fits = matcher.Inputs(inputs) && matcher.Outputs(outputs);
   match.certain = matcher.certain();
-  // Without a fit, an argument may have no parameter.
+  // If the arguments do not fit, some may have no parameter.
   if (match.fits) match.dispatch = matcher.Dispatch(inputs, outputs);
   return match;
 }

@@ -29,7 +29,7 @@ inline constexpr TypeSet kNumbers = kFloats | kIntegers;
 // All defined types, without UNDEFINED.
 inline constexpr TypeSet kAnyType = (TypeBit(EP_TYPE_INT2) << 1) - 2;
 
-// "float, double or float16".
+// The names of the types as text, for example "float, double or float16".
 std::string TypeNames(TypeSet types);
 
 }  // namespace epiphyte::kit
