@@ -2,7 +2,7 @@
 // be trusted later.
 //
 //   const BlobInfo info = ReadBlobInfo(sdk, bytes);
-//   const BlobGraph* graph = info.Find("main_0");
+//   const int32_t graph = info.Find("main_0");   // -1: there is none
 #pragma once
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 //
 //   const std::shared_ptr<const Sdk> sdk = Sdk::Open("/opt/acme/libacme_nsdk.so");
 //   for (const SdkDevice& device : sdk->ListDevices()) …
-//   const Outcome outcome = sdk->Call("unload", [&](const NsdkApi& api, NsdkReason* reason) { … });
+//   sdk->Call("unload", [&](const NsdkApi& api, NsdkReason* reason) { … });   // throws if it fails
 //
 // Objects that are made with an Sdk (contexts, compiled graphs, programs, executions) are in context.h and program.h.
 #pragma once

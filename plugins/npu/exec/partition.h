@@ -1,8 +1,8 @@
 // Partitions: compiles a host graph as a graph of nsdk.h.
 //
 //   ir::Graph graph = ir::Import(host, partition.graph.handle(), name);
-//   const NpuPartition compiled = CompilePartition(context, graph, task);   // throws kit::Declined
-//   compiled.blob();
+//   const auto partition = CompilePartition(context, graph, task);   // throws kit::Declined
+//   const std::vector<std::byte> blob = BlobOf({partition});
 #pragma once
 
 #include <memory>

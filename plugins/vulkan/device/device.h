@@ -5,7 +5,7 @@
 //     const std::shared_ptr<Buffer> weights = device->Allocate(bytes, "weights");
 //     device->Upload(std::vector<HostToDevice>{{{weights, 0, bytes}, data}});
 //     CompiledProgram program(device, commands);      // compiled_program.h
-//     program.Run(inputs, outputs);
+//     program.Submit(stream, slots);
 //
 // Errors are kit::Error. OUT_OF_MEMORY names sizes. DEVICE_RESET means that the device is lost: every later call fails
 // in the same way, and only a Device that is opened anew can help. All other errors are ENGINE_ERROR, with the call's

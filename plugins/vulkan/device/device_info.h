@@ -1,7 +1,7 @@
 // DeviceInfo: the facts about a Vulkan device that are known before it is opened, as plain data. They are for lists,
 // for `epiphyte doctor`, for the keys of contexts and for the choice of a device.
 //
-//     for (const DeviceInfo& device : instance.devices()) Print(device.name, device.TypeName());
+//     for (const DeviceInfo& device : instance.devices()) Print(device.name, NameOf(device.type));
 //     const DeviceInfo& chosen = ChooseDevice(instance.devices(), {.device = "nvidia"});
 #pragma once
 

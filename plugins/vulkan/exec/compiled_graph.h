@@ -2,7 +2,7 @@
 // node, constants in the device's memory, and a program for each recent combination of inputs.
 //
 //     const auto compiled = CompiledGraph::Build(std::move(graph), {&operators, device, capabilities});
-//     const std::shared_ptr<const LoadedProgram> program = compiled->ProgramFor(inputs);
+//     const std::shared_ptr<const LoadedProgram> program = compiled->ProgramFor(signature, inputs);
 //
 // [any thread]
 #pragma once

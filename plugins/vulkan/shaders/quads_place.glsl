@@ -27,7 +27,7 @@ struct Place {
 // the same for all invocations, and a device can see that.
 Place PlaceOf(uint at_once, uint blocks) {
   const uint own = gl_LocalInvocationIndex;
-  const uint across = 64u / blocks;
+  const uint across = kLinearGroup / blocks;
   const uint block = gl_WorkGroupID.y * blocks + (blocks == 1u ? 0u : own / across);
   const uint first = (gl_WorkGroupID.x * across + (blocks == 1u ? own : own % across)) * at_once;
   return Place(gl_WorkGroupID.z, block, first);

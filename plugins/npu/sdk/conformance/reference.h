@@ -1,6 +1,5 @@
 // Reference results of nsdk.h's operators: on real numbers, in double, one element at a time.
 //
-//   Values y = Evaluate(graph, op, 0, stored);              // in units of the output's scale, not rounded, not limited
 //   std::string wrong = Compare(graph, op, 0, stored);      // empty: each element is at most one step off
 #pragma once
 
