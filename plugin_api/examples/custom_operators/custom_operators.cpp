@@ -81,13 +81,20 @@ struct Tensor {
   }
 };
 
+// Copies the elements, because memory of an application may have any alignment [R724].
+template <typename T>
+std::vector<T> ElementsOf(const Tensor& tensor) {
+  std::vector<T> elements(static_cast<size_t>(tensor.Count()));
+  if (!elements.empty()) std::memcpy(elements.data(), tensor.data, elements.size() * sizeof(T));
+  return elements;
+}
+
 Tensor Bucketize(const Tensor& x, const Tensor& edges) {
   int64_t* buckets = nullptr;
   Tensor y = Tensor::Make(EP_TYPE_INT64, x.dims, &buckets);
-  const auto* values = static_cast<const float*>(x.data);
-  const auto* bounds = static_cast<const float*>(edges.data);
-  for (uint64_t i = 0; i < x.Count(); ++i) {
-    buckets[i] = std::count_if(bounds, bounds + edges.Count(), [&](float edge) { return edge <= values[i]; });
+  const std::vector<float> values = ElementsOf<float>(x), bounds = ElementsOf<float>(edges);
+  for (size_t i = 0; i < values.size(); ++i) {
+    buckets[i] = std::count_if(bounds.begin(), bounds.end(), [&](float edge) { return edge <= values[i]; });
   }
   return y;
 }
@@ -97,7 +104,7 @@ Tensor PreciseSum(const Tensor& x) {
     throw kit::Error(EP_STATUS_INVALID_ARGUMENT, "PreciseSum of a scalar; an axis to sum along expected");
   double* sums = nullptr;
   Tensor y = Tensor::Make(EP_TYPE_DOUBLE, {x.dims.begin(), x.dims.end() - 1}, &sums);
-  const auto* values = static_cast<const float*>(x.data);
+  const std::vector<float> values = ElementsOf<float>(x);
   const auto length = static_cast<uint64_t>(x.dims.back());
   for (uint64_t row = 0; row < y.Count(); ++row) {
     sums[row] = 0;
@@ -107,8 +114,7 @@ Tensor PreciseSum(const Tensor& x) {
 }
 
 Tensor Blank(const Tensor& shape, int64_t value) {
-  const auto* dims = static_cast<const int64_t*>(shape.data);
-  const std::vector<int64_t> wanted(dims, dims + shape.Count());
+  const std::vector<int64_t> wanted = ElementsOf<int64_t>(shape);
   uint64_t count = 1;
   for (const int64_t dim : wanted) {
     if (dim < 0 || __builtin_mul_overflow(count, static_cast<uint64_t>(dim), &count) || count > (uint64_t{1} << 32)) {

@@ -326,8 +326,13 @@ static EpStatus* EP_CALL Execute(EpKernel* kernel, EpKernelState* state, EpRun* 
     }
     x = info.inputs[step->input]->tensor;
     status = host->run->AllocateOutput(run, output, EP_TYPE_FLOAT, x->dims, x->rank, &data);
-    for (i = 0; status == NULL && i < x->element_count; ++i)
-      ((float*)data)[i] = Apply(step->operation, ((const float*)x->data)[i]);
+    for (i = 0; status == NULL && i < x->element_count; ++i) {
+      /* Copied, because memory of an application may have any alignment [R724]. */
+      float element;
+      memcpy(&element, (const char*)x->data + i * sizeof element, sizeof element);
+      element = Apply(step->operation, element);
+      memcpy((char*)data + i * sizeof element, &element, sizeof element);
+    }
   }
   return status;
 }
