@@ -9,10 +9,10 @@
 
 #include <type_traits>
 
-#include "epiphyte/kit/shape/broadcast.hpp"
 #include "epiphyte/kit/signature/legacy_broadcast.hpp"
 #include "plugins/cpu/onednn/layout.h"
 #include "plugins/cpu/onednn/ordered_operand.h"
+#include "plugins/cpu/ops/math/broadcast_rows.h"
 #include "plugins/cpu/ops/math/elementwise.h"
 #include "plugins/cpu/simd/elementwise/binary.h"
 #include "plugins/cpu/simd/elementwise/number_rows.h"
@@ -85,7 +85,7 @@ void BinaryRow(const Op& op, const FloatLoop<Op>& loop, const T* a, int64_t a_st
       }
     }
     const auto compute = [&](const T& left, const T& right) { return static_cast<R>(op(left, right)); };
-    if (a_stride == 0 || b_stride == 0) {
+    if (kHasNumberLoop<Op, T> || a_stride == 0 || b_stride == 0) {
       for (int64_t i = 0; i < n; ++i) y[i] = compute(a[i * a_stride], b[i * b_stride]);
       return;
     }
@@ -114,18 +114,27 @@ struct BinaryOperand {
 template <typename Op, typename T, typename R>
 void BroadcastBinary(OpContext& context, const Op& op, int64_t cost, const Dims& out, const BinaryOperand<T>& a,
                      const BinaryOperand<T>& b, R* y) {
-  const kit::BroadcastLoop<2> loop(out, {&a.dims, &b.dims});
-  const FloatLoop<Op> floats = FloatLoopOf(op);
-  const auto share = [&](int64_t begin, int64_t end) {
-    loop.Run(begin, end, [&](int64_t n, int64_t offset, const kit::BroadcastLoop<2>::Operands& in) {
-      BinaryRow(op, floats, a.data + in[0].offset, in[0].stride, b.data + in[1].offset, in[1].stride, y + offset, n);
-    });
+  struct Function {
+    const Op& op;
+    FloatLoop<Op> floats;
   };
-  if constexpr (kHasNumberLoop<Op, T>) {
-    VectorLoop<T>(context, loop.count(), cost, share);
-  } else {
-    ParallelLoop(context, loop.count(), cost, share);
-  }
+  const Function function{op, FloatLoopOf(op)};
+  const BinaryRows rows = {
+      .function = &function,
+      .run =
+          [](const void* function, const void* left, int64_t left_stride, const void* right, int64_t right_stride,
+             void* result, int64_t n) {
+            const auto& f = *static_cast<const Function*>(function);
+            BinaryRow(f.op, f.floats, static_cast<const T*>(left), left_stride, static_cast<const T*>(right),
+                      right_stride, static_cast<R*>(result), n);
+          },
+      .element_bytes = sizeof(T),
+      .result_bytes = sizeof(R),
+      // Loops over vectors take as long for twice as many elements of half the size.
+      .grain = kHasNumberLoop<Op, T> ? VectorGrain(sizeof(T)) : kGrain,
+      .cost = cost,
+  };
+  BroadcastRows(context, rows, out, {a.data, a.dims}, {b.data, b.dims}, y);
 }
 
 // y = op(a, b) for float inputs 0 and 1 when one of them has the full shape and is not row-major: the result gets its

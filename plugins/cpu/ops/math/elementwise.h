@@ -34,11 +34,13 @@ void ParallelLoop(OpContext& context, int64_t count, int64_t cost, const Body& b
   context.ParallelFor(count, grain, std::cref(body));
 }
 
-// ParallelLoop over elements for SIMD loops: narrower elements cost less.
+// kGrain for SIMD loops over elements of so many bytes: narrower elements cost less.
+constexpr int64_t VectorGrain(size_t bytes) { return kGrain * int64_t{sizeof(float)} / static_cast<int64_t>(bytes); }
+
+// ParallelLoop over elements for SIMD loops.
 template <typename T, typename Body>
 void VectorLoop(OpContext& context, int64_t count, int64_t cost, const Body& body) {
-  constexpr int64_t kElements = kGrain * static_cast<int64_t>(sizeof(float)) / static_cast<int64_t>(sizeof(T));
-  const int64_t grain = std::max<int64_t>(kElements / std::max<int64_t>(cost, 1), 1);
+  const int64_t grain = std::max<int64_t>(VectorGrain(sizeof(T)) / std::max<int64_t>(cost, 1), 1);
   if (count > grain) return context.ParallelFor(count, grain, std::cref(body));
   if (count > 0) body(int64_t{0}, count);
 }
