@@ -20,7 +20,7 @@ step() { printf '\n== %s\n' "$*"; }
 number() { printf '%s' "$1" | tr -d '\n' | sed -n "s/.*\"$2\": *\([-+0-9.eE]*\).*/\1/p"; }
 
 step "Dependencies and build"
-./cmake/install_dependencies.sh
+./cmake/install_dependencies.sh --build
 mkdir -p build "$work"
 cmake --preset release >build/release.configure.log 2>&1 || { cat build/release.configure.log; exit 1; }
 cmake --build --preset release -j "$(nproc)" \

@@ -26,6 +26,7 @@
 #include "core/context/context_store.h"
 #include "core/context/output_file.h"
 #include "core/graph/graph.h"
+#include "core/onnx/write/annotations.h"
 
 namespace epiphyte::core {
 

@@ -182,7 +182,7 @@ void Swish(Step& s) {
   s.Through([&] { return s.e().Mul(s.In(), s.e().Op("Sigmoid", {s.e().Times(s.In(), s.Float("alpha", 1))})); });
 }
 
-constexpr NamedRule kRules[] = {
+constexpr NamedRule kCompositionRules[] = {
     {"BatchNormalization", BatchNormalization},
     {"Celu", Celu},
     {"Gelu", Gelu},
@@ -201,6 +201,6 @@ constexpr NamedRule kRules[] = {
 
 }  // namespace
 
-std::span<const NamedRule> CompositionRules() { return kRules; }
+std::span<const NamedRule> CompositionRules() { return kCompositionRules; }
 
 }  // namespace epiphyte::core::gradient

@@ -162,7 +162,7 @@ void Dropout(Step& s) {
   s.Give(0, e.Div(e.Mul(s.g(), e.CastLike(s.Out(1), s.In())), kept));
 }
 
-constexpr NamedRule kRules[] = {
+constexpr NamedRule kElementwiseRules[] = {
     {"Abs", [](Step& s) { GiveTimes(s, s.e().Op("Sign", {s.In()})); }},
     {"Acos", [](Step& s) { GiveOver(s, s.e().Neg(s.e().Sqrt(Minus(s, 1, s.In())))); }},
     {"Acosh", [](Step& s) { GiveOver(s, s.e().Sqrt(SquarePlus(s, -1))); }},
@@ -217,6 +217,6 @@ constexpr NamedRule kRules[] = {
 
 }  // namespace
 
-std::span<const NamedRule> ElementwiseRules() { return kRules; }
+std::span<const NamedRule> ElementwiseRules() { return kElementwiseRules; }
 
 }  // namespace epiphyte::core::gradient

@@ -106,7 +106,7 @@ void ScatterNd(Step& s) {
 }
 
 // ConstantOfShape and similar operators depend on shapes only, so they have no rule.
-constexpr NamedRule kRules[] = {
+constexpr NamedRule kMovementRules[] = {
     {"Compress", Moved},
     {"Concat", Concat},
     {"DepthToSpace", Moved},
@@ -132,6 +132,6 @@ constexpr NamedRule kRules[] = {
 
 }  // namespace
 
-std::span<const NamedRule> MovementRules() { return kRules; }
+std::span<const NamedRule> MovementRules() { return kMovementRules; }
 
 }  // namespace epiphyte::core::gradient

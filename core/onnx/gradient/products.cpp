@@ -47,10 +47,10 @@ void Gemm(Step& s) {
   if (s.Wants(2)) s.GiveSum(2, beta == 1 ? s.g() : e.Times(s.g(), beta));
 }
 
-constexpr NamedRule kRules[] = {{"Gemm", Gemm}, {"MatMul", MatMul}};
+constexpr NamedRule kProductRules[] = {{"Gemm", Gemm}, {"MatMul", MatMul}};
 
 }  // namespace
 
-std::span<const NamedRule> ProductRules() { return kRules; }
+std::span<const NamedRule> ProductRules() { return kProductRules; }
 
 }  // namespace epiphyte::core::gradient

@@ -107,7 +107,7 @@ void CumSum(Step& s) {
                   Attributes(Attribute::Int("exclusive", s.Int("exclusive", 0)), Attribute::Int("reverse", reverse))));
 }
 
-constexpr NamedRule kRules[] = {
+constexpr NamedRule kReductionRules[] = {
     {"CumSum", CumSum},           {"LogSoftmax", LogSoftmax},           {"ReduceL1", ReduceL1},
     {"ReduceL2", ReduceL2},       {"ReduceLogSum", ReduceLogSum},       {"ReduceLogSumExp", ReduceLogSumExp},
     {"ReduceMax", ReduceExtreme}, {"ReduceMean", ReduceMean},           {"ReduceMin", ReduceExtreme},
@@ -116,6 +116,6 @@ constexpr NamedRule kRules[] = {
 
 }  // namespace
 
-std::span<const NamedRule> ReductionRules() { return kRules; }
+std::span<const NamedRule> ReductionRules() { return kReductionRules; }
 
 }  // namespace epiphyte::core::gradient

@@ -61,10 +61,10 @@ std::string RuleNames() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-constexpr Rulebook kRules = {FindRule, IsFlat, RuleNames};
+constexpr Rulebook kAllRules = {FindRule, IsFlat, RuleNames};
 
 }  // namespace
 
-const Rulebook& Rules() { return kRules; }
+const Rulebook& Rules() { return kAllRules; }
 
 }  // namespace epiphyte::core::gradient

@@ -182,11 +182,11 @@ void AveragePool(Step& s) {
   s.Give(0, e.ReshapeLike(Spread(e, window, flat, ones, s.In()), s.In()));
 }
 
-constexpr NamedRule kRules[] = {
+constexpr NamedRule kWindowRules[] = {
     {"AveragePool", AveragePool}, {"Conv", Conv}, {"ConvTranspose", ConvTranspose}, {"MaxPool", MaxPool}};
 
 }  // namespace
 
-std::span<const NamedRule> WindowRules() { return kRules; }
+std::span<const NamedRule> WindowRules() { return kWindowRules; }
 
 }  // namespace epiphyte::core::gradient

@@ -23,7 +23,7 @@ void BuildQuickGelu(Body& body) {
   body.Return(0, body.Mul(x, body.Op("Sigmoid", {scaled})));
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kActivationOperators[] = {
     {"BiasGelu", 2, 2, 1, "", BuildBiasGelu},
     {"FastGelu", 1, 2, 1, "", BuildFastGelu},
     {"Gelu", 1, 1, 1, "", BuildGelu},
@@ -32,6 +32,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> ActivationOperators() { return kOperators; }
+std::span<const Operator> ActivationOperators() { return kActivationOperators; }
 
 }  // namespace epiphyte::core::microsoft

@@ -122,7 +122,7 @@ void BuildQAttention(Body& body) {
   AttendProjected(body, projected, body.DimIfKnown(1, 1), {5, 8, 0, 0}, type);
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kAttentionOperators[] = {
     {"Attention", 2, 7, 2,
      "do_rotary:i mask_filter_value:f num_heads:i past_present_share_buffer:i qkv_hidden_sizes:I "
      "rotary_embedding_dim:i scale:f unidirectional:i",
@@ -134,6 +134,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> AttentionOperators() { return kOperators; }
+std::span<const Operator> AttentionOperators() { return kAttentionOperators; }
 
 }  // namespace epiphyte::core::microsoft

@@ -209,7 +209,7 @@ void BuildRotaryEmbedding(Body& body) {
   body.Return(0, MergeHeads(body, Rotate(body, SplitHeads(body, x, heads), rotary)));
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kGroupedAttentionOperators[] = {
     {"GroupQueryAttention", 7, 14, 4,
      "do_rotary:i k_quant_type:s kv_cache_bit_width:i kv_num_heads:i local_window_size:i num_heads:i qk_output:i "
      "rotary_interleaved:i scale:f smooth_softmax:i softcap:f v_quant_type:s",
@@ -220,6 +220,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> GroupedAttentionOperators() { return kOperators; }
+std::span<const Operator> GroupedAttentionOperators() { return kGroupedAttentionOperators; }
 
 }  // namespace epiphyte::core::microsoft

@@ -131,7 +131,7 @@ void BuildGatherBlockQuantized(Body& body) {
   body.Return(0, body.Reshape(numbers, shape));
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kIntegerProductOperators[] = {
     {"DynamicQuantizeLSTM", 12, 12, 3,
      "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i input_forget:i",
      BuildDynamicQuantizeLstm},
@@ -142,6 +142,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> IntegerProductOperators() { return kOperators; }
+std::span<const Operator> IntegerProductOperators() { return kIntegerProductOperators; }
 
 }  // namespace epiphyte::core::microsoft

@@ -143,13 +143,13 @@ void BuildMultiHeadAttention(Body& body) {
   body.Return(3, scores);
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kMultiHeadAttentionOperators[] = {
     {"MultiHeadAttention", 1, 10, 4, "mask_filter_value:f num_heads:i scale:f unidirectional:i",
      BuildMultiHeadAttention},
 };
 
 }  // namespace
 
-std::span<const Operator> MultiHeadAttentionOperators() { return kOperators; }
+std::span<const Operator> MultiHeadAttentionOperators() { return kMultiHeadAttentionOperators; }
 
 }  // namespace epiphyte::core::microsoft

@@ -85,7 +85,7 @@ void BuildEmbedLayerNormalization(Body& body) {
   body.Return(2, sum);
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kNormalizationOperators[] = {
     {"EmbedLayerNormalization", 7, 9, 3, "epsilon:f mask_index_type:i", BuildEmbedLayerNormalization},
     {"SimplifiedLayerNormalization", 2, 2, 2, "axis:i epsilon:f stash_type:i", BuildSimplifiedLayerNormalization},
     {"SkipLayerNormalization", 3, 5, 4, "epsilon:f", BuildSkipLayerNormalization},
@@ -94,6 +94,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> NormalizationOperators() { return kOperators; }
+std::span<const Operator> NormalizationOperators() { return kNormalizationOperators; }
 
 }  // namespace epiphyte::core::microsoft

@@ -84,7 +84,7 @@ void BuildInverse(Body& body) {
   body.Return(0, body.Op("Reshape", {body.Cast(inverse, type), shape}));
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kOtherOperators[] = {
     {"ExpandDims", 2, 2, 1, "", BuildExpandDims}, {"GatherND", 2, 2, 1, "", BuildGatherNd},
     {"Inverse", 1, 1, 1, "", BuildInverse},       {"Range", 2, 3, 1, "", BuildRange},
     {"Trilu", 1, 2, 1, "upper:i", BuildTrilu},    {"Unique", 1, 1, 3, "", BuildUnique},
@@ -92,6 +92,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> OtherOperators() { return kOperators; }
+std::span<const Operator> OtherOperators() { return kOtherOperators; }
 
 }  // namespace epiphyte::core::microsoft

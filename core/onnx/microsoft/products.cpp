@@ -57,7 +57,7 @@ void BuildFusedGemm(Body& body) {
   body.Return(0, Activation(body, gemm, type, activation, parameters));
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kProductOperators[] = {
     {"FusedConv", 2, 4, 1,
      "activation:s activation_params:F auto_pad:s dilations:I group:i kernel_shape:I pads:I strides:I", BuildFusedConv},
     {"FusedGemm", 2, 3, 1,
@@ -69,6 +69,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> ProductOperators() { return kOperators; }
+std::span<const Operator> ProductOperators() { return kProductOperators; }
 
 }  // namespace epiphyte::core::microsoft

@@ -137,7 +137,7 @@ void BuildDequantizeLinear(Body& body) {
   body.Return(0, body.Cast(Dequantize(body, body.Need(0, "x"), quantization), type));
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kQuantizedOperators[] = {
     {"DequantizeLinear", 2, 3, 1, "axis:i block_size:i", BuildDequantizeLinear},
     {"QGemm", 6, 9, 1, "alpha:f transA:i transB:i", BuildGemm},
     {"QLinearAdd", 7, 8, 1, "", BuildBinary<kAdd>},
@@ -153,6 +153,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> QuantizedOperators() { return kOperators; }
+std::span<const Operator> QuantizedOperators() { return kQuantizedOperators; }
 
 }  // namespace epiphyte::core::microsoft

@@ -64,7 +64,7 @@ void BuildConv(Body& body) {
   body.Return(0, last ? ChannelsLast(body, y, rank) : y);
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kQuantizedLayoutOperators[] = {
     {"NhwcMaxPool", 1, 1, 1, "auto_pad:s ceil_mode:i dilations:I kernel_shape:I pads:I strides:I", BuildMaxPool},
     {"QLinearAveragePool", 4, 5, 1,
      "auto_pad:s ceil_mode:i channels_last:i count_include_pad:i kernel_shape:I pads:I strides:I", BuildAveragePool},
@@ -75,6 +75,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> QuantizedLayoutOperators() { return kOperators; }
+std::span<const Operator> QuantizedLayoutOperators() { return kQuantizedLayoutOperators; }
 
 }  // namespace epiphyte::core::microsoft

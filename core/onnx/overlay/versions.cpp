@@ -70,10 +70,10 @@ constexpr auto kVersions = std::to_array<OverlayVersion>({
 // unknown.
 constexpr auto kVersionsToCome = std::to_array<OverlayVersion>({{"Cast", 28}, {"Range", 27}});
 
-constexpr bool IsBefore(const OverlayVersion& a, const OverlayVersion& b) {
+constexpr bool IsEarlier(const OverlayVersion& a, const OverlayVersion& b) {
   return std::tie(a.op_type, a.since_version) < std::tie(b.op_type, b.since_version);
 }
-static_assert(std::ranges::is_sorted(kVersions, IsBefore));
+static_assert(std::ranges::is_sorted(kVersions, IsEarlier));
 
 }  // namespace
 

@@ -278,7 +278,7 @@ void CheckVerdicts(Journal& journal, const Target& target) {
   bench.Finish();
 }
 
-constexpr Check kChecks[] = {
+constexpr Check kContextChecks[] = {
     {"contexts", CheckRoundTrip},
     {"nodes in any order", CheckOrder},
     {"a node without a name", CheckNodeWithoutName},
@@ -289,6 +289,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> ContextChecks() { return kChecks; }
+std::span<const Check> ContextChecks() { return kContextChecks; }
 
 }  // namespace epiphyte::conformance

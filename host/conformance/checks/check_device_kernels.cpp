@@ -79,10 +79,10 @@ void CheckPlaces(Journal& journal, const Target& target) {
   bench.Finish();
 }
 
-constexpr Check kChecks[] = {{"memories of kernels", CheckPlaces}};
+constexpr Check kDeviceKernelChecks[] = {{"memories of kernels", CheckPlaces}};
 
 }  // namespace
 
-std::span<const Check> DeviceKernelChecks() { return kChecks; }
+std::span<const Check> DeviceKernelChecks() { return kDeviceKernelChecks; }
 
 }  // namespace epiphyte::conformance

@@ -373,7 +373,7 @@ void CheckExports(Journal& journal, const Target& target) {
   bench.Finish();
 }
 
-constexpr Check kChecks[] = {
+constexpr Check kDeviceMemoryChecks[] = {
     {"memories", CheckMemories},
     {"buffers", CheckAllocations},
     {"too large buffers", CheckTooMuch},
@@ -387,6 +387,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> DeviceMemoryChecks() { return kChecks; }
+std::span<const Check> DeviceMemoryChecks() { return kDeviceMemoryChecks; }
 
 }  // namespace epiphyte::conformance

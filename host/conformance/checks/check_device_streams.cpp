@@ -355,13 +355,13 @@ void CheckSideBySide(Journal& journal, const Target& target) {
   bench.Finish();
 }
 
-constexpr Check kChecks[] = {
+constexpr Check kDeviceStreamChecks[] = {
     {"streams", CheckStreams}, {"copies", CheckCopies},       {"Synchronize", CheckSynchronize},
     {"Wait", CheckWait},       {"OnReached", CheckListeners}, {"device functions on threads", CheckSideBySide},
 };
 
 }  // namespace
 
-std::span<const Check> DeviceStreamChecks() { return kChecks; }
+std::span<const Check> DeviceStreamChecks() { return kDeviceStreamChecks; }
 
 }  // namespace epiphyte::conformance

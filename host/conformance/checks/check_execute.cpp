@@ -188,7 +188,7 @@ void CheckEmptyTensors(Journal& journal, const Target& target) {
   bench.Finish();
 }
 
-constexpr Check kChecks[] = {
+constexpr Check kExecuteChecks[] = {
     {"runs", CheckRuns},
     {"output memory", CheckFill},
     {"threads", CheckThreads},
@@ -199,6 +199,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> ExecuteChecks() { return kChecks; }
+std::span<const Check> ExecuteChecks() { return kExecuteChecks; }
 
 }  // namespace epiphyte::conformance

@@ -137,13 +137,13 @@ void CheckTwoHosts(Journal& journal, const Target& target) {
   journal.Pass(Rule::kTwoHostsSideBySide);
 }
 
-constexpr Check kChecks[] = {
+constexpr Check kLibraryChecks[] = {
     {"exports", CheckExports}, {"query", CheckQuery},           {"initialize", CheckInitialize},
     {"devices", CheckDevices}, {"extensions", CheckExtensions}, {"two hosts", CheckTwoHosts},
 };
 
 }  // namespace
 
-std::span<const Check> LibraryChecks() { return kChecks; }
+std::span<const Check> LibraryChecks() { return kLibraryChecks; }
 
 }  // namespace epiphyte::conformance

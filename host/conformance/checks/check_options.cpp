@@ -140,10 +140,10 @@ void CheckValues(Journal& journal, const Target& target) {
   bench.Finish();
 }
 
-constexpr Check kChecks[] = {{"declared options", CheckDeclarations}, {"values of options", CheckValues}};
+constexpr Check kOptionChecks[] = {{"declared options", CheckDeclarations}, {"values of options", CheckValues}};
 
 }  // namespace
 
-std::span<const Check> OptionChecks() { return kChecks; }
+std::span<const Check> OptionChecks() { return kOptionChecks; }
 
 }  // namespace epiphyte::conformance

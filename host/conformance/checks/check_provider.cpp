@@ -189,7 +189,7 @@ void CheckCancel(Journal& journal, const Target& target) {
   bench.Finish();
 }
 
-constexpr Check kChecks[] = {
+constexpr Check kProviderChecks[] = {
     {"provider", CheckProvider},
     {"options", CheckOptions},
     {"claims", CheckClaims},
@@ -203,6 +203,6 @@ constexpr Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> ProviderChecks() { return kChecks; }
+std::span<const Check> ProviderChecks() { return kProviderChecks; }
 
 }  // namespace epiphyte::conformance

@@ -63,10 +63,10 @@ void CheckNotes(Journal& journal, const Target& target) {
   bench.Finish();
 }
 
-constexpr Check kChecks[] = {{"spans of the trace", CheckSpans}, {"notes on nodes", CheckNotes}};
+constexpr Check kReportChecks[] = {{"spans of the trace", CheckSpans}, {"notes on nodes", CheckNotes}};
 
 }  // namespace
 
-std::span<const Check> ReportChecks() { return kChecks; }
+std::span<const Check> ReportChecks() { return kReportChecks; }
 
 }  // namespace epiphyte::conformance

@@ -251,10 +251,10 @@ void CheckInference(Journal& journal, const Target& target) {
   bench.Finish();
 }
 
-constexpr Check kChecks[] = {{"described operators", CheckOperators}, {"inference of types", CheckInference}};
+constexpr Check kSchemaChecks[] = {{"described operators", CheckOperators}, {"inference of types", CheckInference}};
 
 }  // namespace
 
-std::span<const Check> SchemaChecks() { return kChecks; }
+std::span<const Check> SchemaChecks() { return kSchemaChecks; }
 
 }  // namespace epiphyte::conformance

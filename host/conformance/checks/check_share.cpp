@@ -111,10 +111,10 @@ void CheckShareGroup(Journal& journal, const Target& target) {
   bench.Finish();
 }
 
-constexpr Check kChecks[] = {{"share group", CheckShareGroup}};
+constexpr Check kShareChecks[] = {{"share group", CheckShareGroup}};
 
 }  // namespace
 
-std::span<const Check> ShareChecks() { return kChecks; }
+std::span<const Check> ShareChecks() { return kShareChecks; }
 
 }  // namespace epiphyte::conformance

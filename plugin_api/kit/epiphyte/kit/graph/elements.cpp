@@ -8,7 +8,7 @@ namespace epiphyte::kit::ir {
 namespace {
 
 template <typename T>
-double Load(const void* data, size_t index) {
+double LoadNumber(const void* data, size_t index) {
   T element;
   std::memcpy(&element, static_cast<const char*>(data) + index * sizeof(T), sizeof(T));
   return static_cast<double>(element);
@@ -38,8 +38,8 @@ bool NumberAt(const Tensor& tensor, size_t index, double* number) {
   const void* const data = tensor.data;
   const auto* const packed = static_cast<const uint8_t*>(data);
   switch (tensor.type) {
-    case EP_TYPE_FLOAT: *number = Load<float>(data, index); return true;
-    case EP_TYPE_DOUBLE: *number = Load<double>(data, index); return true;
+    case EP_TYPE_FLOAT: *number = LoadNumber<float>(data, index); return true;
+    case EP_TYPE_DOUBLE: *number = LoadNumber<double>(data, index); return true;
     case EP_TYPE_FLOAT16: *number = LoadSmall<Float16>(data, index); return true;
     case EP_TYPE_BFLOAT16: *number = LoadSmall<BFloat16>(data, index); return true;
     case EP_TYPE_FLOAT8E4M3FN: *number = LoadSmall<Float8E4M3FN>(data, index); return true;
@@ -53,14 +53,14 @@ bool NumberAt(const Tensor& tensor, size_t index, double* number) {
       *number = static_cast<double>(static_cast<float>(element));
       return true;
     }
-    case EP_TYPE_INT8: *number = Load<int8_t>(data, index); return true;
-    case EP_TYPE_INT16: *number = Load<int16_t>(data, index); return true;
-    case EP_TYPE_INT32: *number = Load<int32_t>(data, index); return true;
-    case EP_TYPE_INT64: *number = Load<int64_t>(data, index); return true;
-    case EP_TYPE_UINT8: *number = Load<uint8_t>(data, index); return true;
-    case EP_TYPE_UINT16: *number = Load<uint16_t>(data, index); return true;
-    case EP_TYPE_UINT32: *number = Load<uint32_t>(data, index); return true;
-    case EP_TYPE_UINT64: *number = Load<uint64_t>(data, index); return true;
+    case EP_TYPE_INT8: *number = LoadNumber<int8_t>(data, index); return true;
+    case EP_TYPE_INT16: *number = LoadNumber<int16_t>(data, index); return true;
+    case EP_TYPE_INT32: *number = LoadNumber<int32_t>(data, index); return true;
+    case EP_TYPE_INT64: *number = LoadNumber<int64_t>(data, index); return true;
+    case EP_TYPE_UINT8: *number = LoadNumber<uint8_t>(data, index); return true;
+    case EP_TYPE_UINT16: *number = LoadNumber<uint16_t>(data, index); return true;
+    case EP_TYPE_UINT32: *number = LoadNumber<uint32_t>(data, index); return true;
+    case EP_TYPE_UINT64: *number = LoadNumber<uint64_t>(data, index); return true;
     case EP_TYPE_INT4: *number = LoadPackedSigned<4>(packed, index); return true;
     case EP_TYPE_UINT4: *number = LoadPacked<4>(packed, index); return true;
     case EP_TYPE_INT2: *number = LoadPackedSigned<2>(packed, index); return true;
