@@ -95,7 +95,7 @@ TEST_F(ExternalMemoryTest, WhatTheDriverHasConditionsForIsLeftOutOrRefused) {
     instance.vk = good;
   }
   if (device_->info().imports_host_pointers) {
-    // Simulates a device whose only memory type is not host-coherent.
+    // Simulates a device with a single memory type, which is not host-coherent.
     instance.vk.vkGetPhysicalDeviceMemoryProperties = [](VkPhysicalDevice, VkPhysicalDeviceMemoryProperties* memory) {
       *memory = {};
       memory->memoryTypeCount = memory->memoryHeapCount = 1;
