@@ -187,7 +187,7 @@ TEST_F(Compiled, ConvolutionTakesInBiasAndActivation) {
   EXPECT_EQ(graph->graph().nodes[0].domain, "epiphyte.kit");
 }
 
-// --- quantised
+// --- quantized
 
 std::vector<std::string> OperatorsOf(const ir::Graph& graph) {
   std::vector<std::string> names;

@@ -247,7 +247,7 @@ TEST_F(Context, ForgedBytesAreRefusedOrRunButNeverCrash) {
   }
 }
 
-// --- operators on quantised numbers
+// --- operators on quantized numbers
 
 // Sets an attribute; an empty list removes it.
 void SetInts(ir::Node& node, const std::string& name, std::vector<int64_t> values) {

@@ -140,7 +140,7 @@ TEST_P(ByteRows, AreConvolvedDepthwise) {
   }
 }
 
-// With one tap and weights of 1, the sums are the elements of the row, so the test knows what is requantized.
+// With one tap and weights of 1, the sums are the elements of the row, so each requantized number is known.
 TEST_P(ByteRows, AreConvolvedDepthwiseWithAnyFactor) {
   constexpr int64_t kChannels = 77, kPadded = BytePanelColumns(kChannels);
   const float kFactors[] = {NAN, INFINITY, -INFINITY, 1e30f, -1e30f, 0.5f, -0.5f, 3e7f, -3e7f, 0, 0.25f};
