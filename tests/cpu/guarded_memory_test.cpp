@@ -1,4 +1,4 @@
-// The tests of kernels rely on this: a kernel that touches what isn't its own doesn't get away with it.
+// The harness of kernels stops the test when a kernel accesses memory that isn't its own. Tests of kernels rely on it.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -11,7 +11,7 @@ namespace {
 
 enum class Slip { kNone, kReadsPastInput, kWritesPastOutput, kWritesBeforeOutput, kWritesPastScratch };
 
-// Copies three floats, and touches one byte too many.
+// Copies three floats, and accesses one byte out of bounds as `kSlip` says.
 template <Slip kSlip>
 class SlippingKernel : public cpu::Kernel {
  public:
@@ -31,7 +31,7 @@ class SlippingKernel : public cpu::Kernel {
 template <Slip kSlip>
 void RunSlipping() {
   cpu::KernelRegistry registry;
-  registry.Add<SlippingKernel<kSlip>>("Relu");  // an operator that has a signature
+  registry.Add<SlippingKernel<kSlip>>("Relu");  // any operator with a signature will do
   OpRunner runner("Relu", 14);
   runner.SetRegistry(&registry).Input<float>({3}, {1, 2, 3});
   runner.Run();

@@ -1,5 +1,5 @@
-// A host that refuses one call: the provider passes the host's code and reason on, and keeps neither the status nor a
-// value. Every call of a whole life is refused once: capability, compiling, running, writing a context, loading it.
+// A host that refuses one call: the provider returns the host's code and message, and leaks neither the status nor a
+// value. Each call of a whole life is refused once: capability, compiling, running, writing a context, loading it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,13 +19,13 @@ namespace {
 
 using testing::HasSubstr;
 
-// State of the host behind the tables below: call counts, the call that is refused, and the objects that are alive.
+// State of the host behind the tables below: call counts, the call that is refused, and the live objects.
 struct HostState {
   int64_t calls = 0;
-  int64_t refused = -1;  // the call that fails; -1: none
-  int64_t statuses = 0;  // made and not released
+  int64_t refused = -1;  // index of the call that fails; -1: none
+  int64_t statuses = 0;  // statuses that exist
   int64_t values = 0;
-  std::string declined;  // the last reason of DeclineNode
+  std::string declined;  // last reason given to DeclineNode
   std::string payload;
   std::string partition;
 };
@@ -50,7 +50,7 @@ const EpStatusApi kStatus = {sizeof kStatus,
                                delete ToStatus(s);
                              }};
 
-// Every function of the host begins with this.
+// Every function of the host calls this first. Returns an error if this is the call to refuse.
 EpStatus* Call(const char* function) {
   const int64_t call = state->calls++;
   if (call != state->refused) return nullptr;
@@ -59,8 +59,8 @@ EpStatus* Call(const char* function) {
 #define EPIPHYTE_CALL(function) \
   if (EpStatus* refusal = Call(function)) return refusal
 
-// The graph: t = LeakyRelu(x, alpha), s = SequenceConstruct(t, c); outputs t, s and x itself. A further node has no
-// kernel in any plugin and is declined.
+// The model's graph: t = LeakyRelu(x, alpha), s = SequenceConstruct(t, c). Its outputs are t, s and x itself. No kernel
+// of any plugin takes a further node, which is declined.
 struct Handles {
   int64_t dims[1] = {2};
   EpTypeInfo vector = {};
@@ -205,7 +205,7 @@ const EpContextApi kContext = {
     },
 };
 
-// One run with x = {-1, 2}; outputs are counted, not kept.
+// One run with x = {-1, 2}. Its outputs are counted and then released.
 struct Run {
   float data[2] = {-1, 2};
   EpTensorView tensor = {sizeof tensor, EP_TYPE_FLOAT, 1, 0, H().dims, data, nullptr, 0, 0, 0, 2, sizeof data};
@@ -267,7 +267,7 @@ const EpHostInfo kHost = {
     sizeof kHost, EP_ABI_VERSION, EP_ABI_VERSION,    0,         "test", "0",        &kStatus, &kSingleThreadServices,
     &kGraph,      &kCapability,   &kUncancelledTask, &kContext, &kRun,  NoExtension};
 
-// The message of the status, which is released; "" for none. Sees to it that the code is the host's.
+// Returns the message of the status and releases it; "" for none. Checks that the code is the host's.
 std::string Take(EpStatus* status) {
   if (status == nullptr) return "";
   EXPECT_EQ(kStatus.GetCode(status), EP_STATUS_ENGINE_ERROR);
@@ -276,7 +276,7 @@ std::string Take(EpStatus* status) {
   return message;
 }
 
-// A provider, released with its kernel whatever happened.
+// A provider and its kernel. The destructor releases both after success and after failure.
 struct Life {
   const EpProviderApi& api;
   EpProvider* provider = nullptr;
@@ -290,7 +290,7 @@ struct Life {
   }
   std::string Execute() {
     std::string message = Take(api.CreateState(kernel, &kernel_state));
-    for (int i = 0; i < 2 && message.empty(); ++i) {  // the first run learns, the second one knows
+    for (int i = 0; i < 2 && message.empty(); ++i) {  // the first run builds the memory plan, the second one uses it
       Run run;
       message = Take(api.Execute(kernel, kernel_state, reinterpret_cast<EpRun*>(&run)));
       if (message.empty()) {
@@ -366,7 +366,7 @@ TEST(FailingHost, IsQuotedAndLeftWithoutStatusesOrValues) {
     EXPECT_EQ(fresh.values, 0) << "after call " << refused << ": " << message;
     state = nullptr;
   }
-  EXPECT_GT(refused, 40);  // calls there are
+  EXPECT_GT(refused, 40);  // calls in a whole life
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ using cpu::Datum;
 using cpu::ElementType;
 using cpu::Tensor;
 
-// Scratch memory and packed data are promised to be aligned; tensors only as their elements are.
+// Kernels may rely on this alignment, in bytes, of scratch memory and packed data. Tensors are aligned as their
+// elements.
 constexpr uint64_t kAlignment = 64;
 
 Datum Allocate(ElementType type, std::span<const int64_t> dims) {
@@ -65,7 +66,7 @@ Datum Reordered(const Datum& plain, const cpu::AxisOrder& order) {
 void RunShares(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body) {
   if (count <= 0) return;
   const int64_t share = std::max<int64_t>(grain, 1);
-  const int64_t shares = std::max<int64_t>(count / share, 1);  // the last one takes the rest
+  const int64_t shares = std::max<int64_t>(count / share, 1);  // the last share includes the remainder
   for (int64_t i = shares; i-- > 0;) body(i * share, i + 1 == shares ? count : (i + 1) * share);
 }
 
@@ -231,7 +232,7 @@ class OpRunner::Context : public cpu::OpContext {
  private:
   OpRunner& runner_;
   std::vector<Datum> inputs_;
-  std::vector<Datum> plain_;  // row-major copies of inputs in another order, once asked for
+  std::vector<Datum> plain_;  // row-major copies of inputs in another order, made when a kernel asks for them
   int reorders_ = 0;
   std::vector<Datum> outputs_;
   std::vector<std::unique_ptr<Datum>> scratch_;
@@ -333,7 +334,7 @@ std::vector<kit::ir::Value> OpRunner::InputInfos() const {
 }
 
 void OpRunner::Run() {
-  // Types are chosen by the first input alone, so that the kernel's own checks are tested. Other tests verify plans.
+  // The first input alone decides the types, so that the kernel's own checks are tested. Other tests verify plans.
   std::vector<cpu::ArgumentType> inputs;
   for (const kit::ir::Value& info : InputInfos())
     inputs.push_back({true, EP_KIND_UNKNOWN, inputs.empty() ? info.type : EP_TYPE_UNDEFINED, -1});

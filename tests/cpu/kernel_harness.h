@@ -1,4 +1,4 @@
-// OpRunner: runs one kernel eagerly, without a plan, for unit tests.
+// OpRunner runs one kernel eagerly, without a plan, for unit tests.
 //
 //     OpRunner relu("Relu", 14);
 //     relu.Input<float>({2, 2}, {-1, 2, -3, 4});
@@ -7,8 +7,8 @@
 //     EXPECT_EQ(relu.Dims(0), (Shape{2, 2}));
 //
 // The kernel comes from the registry that RegisterAllKernels fills (or another one given to SetRegistry), so version
-// and type selection are tested too. Errors come out as Error. Parallel loops are cut into the smallest shares that
-// the kernel allows and run last share first, which finds kernels with shares that depend on each other. All memory
+// and type selection are tested too. Errors are thrown as kit::Error. Parallel loops are cut into the smallest shares
+// that the kernel allows and run last share first; this finds kernels with shares that depend on each other. All memory
 // that a kernel gets ends before a forbidden page (tests/framework/guarded_memory.h): an access past the end of an
 // input, an output, scratch memory or packed data stops the test.
 #pragma once
@@ -29,7 +29,7 @@ namespace epiphyte::test {
 
 using Shape = std::vector<int64_t>;
 
-// A row-major tensor that owns its memory.
+// Makes a row-major tensor that owns its memory.
 cpu::Datum MakeDatum(cpu::ElementType type, const Shape& dims, const void* bytes);
 template <typename T>
 cpu::Datum MakeDatum(const Shape& dims, const std::vector<T>& values) {
@@ -47,7 +47,7 @@ cpu::Datum MakeDatum(const Shape& dims, const std::vector<T>& values) {
 cpu::Datum MakeSequence(cpu::ElementType type, std::vector<cpu::Datum> elements);
 cpu::Datum MakeEmptyOptional();
 
-// Element values of a tensor, which must have exactly that type.
+// Returns the elements of a tensor; its type must be T's.
 template <typename T>
 std::vector<T> Values(const cpu::Tensor& tensor) {
   if (tensor.type != cpu::kTypeOf<T>) {
@@ -77,7 +77,7 @@ class OpRunner {
   OpRunner& Attribute(const std::string& name, const cpu::Datum& tensor);
   OpRunner& AddAttribute(kit::ir::Attribute attribute);
 
-  // Inputs in order. A constant one is visible to the kernel's constructor.
+  // Adds an input; inputs are added in order. A constant input is visible to the kernel's constructor.
   template <typename T>
   OpRunner& Input(const Shape& dims, const std::vector<T>& values) {
     return InputDatum(MakeDatum<T>(dims, values));
@@ -88,25 +88,25 @@ class OpRunner {
   }
   OpRunner& InputDatum(cpu::Datum datum, bool constant = false);
   OpRunner& NoInput();
-  // Input i is stored in that order, and no reader needs the outputs row-major. Padding-free orders only.
+  // Stores input i in that order. No reader needs the outputs row-major. Only orders without padding are possible.
   OpRunner& InOrder(size_t i, const cpu::AxisOrder& order);
 
-  // Number of outputs (default 1), and the outputs that are left out.
+  // Sets the number of outputs (default 1), and the outputs that are left out.
   OpRunner& Outputs(size_t count);
   OpRunner& NoOutput(size_t i);
-  // The element type that inference would give output i; for operators without inputs.
+  // Sets the element type that inference would give output i; for operators without inputs.
   OpRunner& OutputType(size_t i, cpu::ElementType type);
-  // Lets the kernel have OutputInPlace and OutputAlias without a copy.
+  // Allows or forbids OutputInPlace and OutputAlias without a copy.
   OpRunner& InPlace(bool allowed);
   OpRunner& SetRegistry(const cpu::KernelRegistry* registry);
 
-  // Makes the kernel and runs it. Each call makes a new kernel; RunAgain uses the last one and its State.
+  // Run makes a new kernel and runs it. RunAgain runs the last kernel with its State.
   void Run();
   void RunAgain();
 
   // Number of inputs in the last run that the kernel requested in row-major order although they had another order.
   int reorders() const { return reorders_; }
-  // The order in which output i was made; Output reads it row-major all the same.
+  // The order in which the kernel made output i. Output returns elements in row-major order in any case.
   cpu::AxisOrder OutputOrder(size_t i) const { return output_orders_.at(i); }
 
   const cpu::Datum& OutputDatum(size_t i) const { return outputs_.at(i); }

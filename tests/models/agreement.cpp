@@ -29,10 +29,11 @@ fs::path ExpectedFolder(std::string_view model) {
 }
 
 conformance::Tolerance ToleranceOf(std::string_view model) {
-  // Sums in float16 differ by how they are cut, steps of 8 bits by where a sum falls beside a border.
+  // float16 sums depend on the order of the additions. An 8-bit number depends on the side of a border on which its sum
+  // falls.
   if (model.ends_with("_f16")) return {.relative = 2e-2, .absolute = 5e-3};
   if (model.ends_with("_int8")) return {.relative = 2e-2, .absolute = 2e-2};
-  // The small models have no long sums in which rounding could add up.
+  // The small models have no long sums, so rounding errors don't add up.
   static constexpr std::string_view kSmall[] = {"lstm_tagger", "detector_tail", "control_flow",
                                                 "chain_1000",  "wake_word",     "voice_activity"};
   const bool small = std::ranges::find(kSmall, SplitVariant(model).base) != std::end(kSmall);

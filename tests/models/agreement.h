@@ -1,10 +1,11 @@
-// Outputs of generated models agree with those of ONNX Runtime 1.30, whichever way the model gets into a session.
+// Outputs of generated models agree with those of ONNX Runtime 1.30, for every way in which the model gets into a
+// session.
 //
 // tests/models/expected/<model> holds ONNX Runtime's outputs, made by epiphyte_ort_bench --outputs --thin. A small
-// output is whole, as output_<N>.pb; a large one has a part of the elements, as thinned_<N>.pb (value_files.h). A
-// variant that computes the values of another variant, or of the model, shares those outputs. (With 4-bit weights
-// behind DequantizeLinear ONNX Runtime rounds the rows to 8 bits; with MatMulNBits it doesn't. Both variants have the
-// outputs of MatMulNBits.)
+// output is whole, as output_<N>.pb; of a large one some of the elements are there, as thinned_<N>.pb (value_files.h).
+// A variant that computes the same values as another variant, or as the model, shares those outputs. (Both variants
+// with 4-bit weights have the outputs of MatMulNBits, because ONNX Runtime rounds the rows to 8 bits if the weights
+// come from DequantizeLinear.)
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Agreement of the generated models that take less than a second; the others are in long/.
+// Agreement of the generated models that run in less than a second; long/ has the others.
 
 #include "tests/models/agreement.h"
 

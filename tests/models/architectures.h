@@ -29,13 +29,13 @@ onnx::ModelProto BuildWakeWord();
 onnx::ModelProto BuildTinyAdd();
 onnx::ModelProto BuildChain(int64_t node_count);
 
-// The two graphs of one decoder and the weights they share, which are written to `weights_path`.
+// Prefill and decode graph of one decoder. Their shared weights are written to `weights_path`.
 struct LlamaModels {
   onnx::ModelProto prefill;
   onnx::ModelProto decode;
 };
 LlamaModels BuildLlama(const std::filesystem::path& weights_path);
-// One of the two Llama models with its weights inside the file.
+// One of the two Llama models, with its weights inside.
 onnx::ModelProto BuildLlamaWhole(bool decode);
 
 }  // namespace epiphyte::test

@@ -1,4 +1,4 @@
-// BERT-base for 128 tokens, decomposed as PyTorch exports it at opset 14: layer normalisation from ReduceMean and Sqrt,
+// BERT-base for 128 tokens, decomposed as PyTorch exports it at opset 14: layer normalization from ReduceMean and Sqrt,
 // Gelu from Erf, attention from Reshape, Transpose, MatMul and Softmax.
 
 #include <cmath>
@@ -17,8 +17,9 @@ constexpr int64_t kHeadSize = kHidden / kHeads;
 constexpr int64_t kFeedForward = 3072;
 constexpr int64_t kSequence = 128;
 constexpr int64_t kVocabulary = 30522;
-constexpr int64_t kTokenTypes = 16;  // the default of BERT's configuration; its checkpoints use two of them
-// Twice BERT's initial deviation: attention scores then spread over about one unit, as after training.
+constexpr int64_t kTokenTypes = 16;  // default of BERT's configuration; its checkpoints use two
+// Twice the standard deviation of BERT's initialization. Attention scores then spread over about one unit, as after
+// training.
 constexpr float kDeviation = 0.04f;
 
 class Bert {
@@ -36,7 +37,7 @@ class Bert {
     return LayerNorm(x, "embeddings.LayerNorm");
   }
 
-  // 0 where attention is allowed, the most negative float elsewhere.
+  // Returns the mask to add to scores: 0 where attention is allowed, the most negative float elsewhere.
   std::string ExtendedMask(const std::string& mask) {
     graph_.SetScope("");
     std::string x = graph_.Node("Unsqueeze", {mask, graph_.IntsConstant({1})});

@@ -8,7 +8,7 @@
 namespace epiphyte::test {
 namespace {
 
-// Raise it when a model changes, so that files of an older generator are written again.
+// Revision of the generator. Raise it when a model changes, so that files of an older generator are written again.
 constexpr const char* kRevision = "2";
 
 int IrVersionOf(int64_t opset) {

@@ -1,4 +1,4 @@
-// GraphBuilder: writes ONNX graphs the way an exporter does: scoped node names, small constants as Constant nodes,
+// GraphBuilder writes ONNX graphs the way an exporter does: scoped node names, small constants as Constant nodes,
 // weights as initializers.
 //
 //   GraphBuilder graph("tiny");
@@ -21,7 +21,7 @@ namespace epiphyte::test {
 
 class ExternalWeights;
 
-// A dimension: a size or a symbol.
+// A dimension of a shape: a size or a symbol.
 struct Dimension {
   template <std::integral T>
   Dimension(T size) : size(static_cast<int64_t>(size)) {}
@@ -53,28 +53,28 @@ class GraphBuilder {
  public:
   using Elem = onnx::TensorProto::DataType;
 
-  // With `external`, large weights go to that file; it outlives the builder.
+  // If `external` is given, large weights are written to that file. It must outlive the builder.
   explicit GraphBuilder(std::string name, ExternalWeights* external = nullptr);
 
-  // Prefix of the names of the nodes that follow, such as "/encoder/layer.0".
+  // Sets the prefix of the names of the nodes that follow, such as "/encoder/layer.0".
   void SetScope(std::string scope) { scope_ = std::move(scope); }
 
   std::string Input(const std::string& name, Elem type, const std::vector<Dimension>& dims);
   // Makes `value` an output and renames it to `name`.
   void Output(const std::string& value, const std::string& name, Elem type, const std::vector<Dimension>& dims);
 
-  // Initializers.
+  // The next three functions add an initializer and return its name.
   std::string Random(const std::string& name, const std::vector<int64_t>& dims, float deviation, float mean = 0);
   std::string Floats(const std::string& name, const std::vector<int64_t>& dims, const std::vector<float>& values);
   std::string Ints(const std::string& name, const std::vector<int64_t>& dims, const std::vector<int64_t>& values);
 
-  // Constant nodes.
+  // The next four functions add a Constant node and return the name of its output.
   std::string FloatConstant(float value);
-  std::string IntConstant(int64_t value);                        // a scalar
-  std::string IntsConstant(const std::vector<int64_t>& values);  // makes a constant of rank 1
+  std::string IntConstant(int64_t value);                        // a constant of rank 0
+  std::string IntsConstant(const std::vector<int64_t>& values);  // a constant of rank 1
   std::string BoolConstant(bool value);
 
-  // The node's only output, or all of them.
+  // Node adds a node and returns its only output; NodeWithOutputs returns all outputs.
   std::string Node(const std::string& op_type, const std::vector<std::string>& inputs,
                    const std::vector<Attribute>& attributes = {});
   std::vector<std::string> NodeWithOutputs(const std::string& op_type, const std::vector<std::string>& inputs,
@@ -91,13 +91,14 @@ class GraphBuilder {
   int64_t node_count_ = 0;
 };
 
-// A complete model at the given opset of ai.onnx, stamped with this generator's name and revision.
+// Returns a complete model at the given opset of ai.onnx, stamped with this generator's name and revision.
 onnx::ModelProto FinishModel(GraphBuilder graph, int opset);
 
-// Marks a model as made by this generator; `variant` tells apart what the generator makes of one model.
+// Marks a model as made by this generator. `variant` distinguishes several models that are made of the same one.
 void StampModel(onnx::ModelProto* model, int64_t opset, const std::string& variant = "");
 
-// The first bytes of every model that was stamped so: what tells a current file from one of an older generator.
+// Returns the first bytes of every model with that stamp. They distinguish a current file from that of an older
+// generator.
 std::string ModelStamp(int64_t opset, const std::string& variant = "");
 
 }  // namespace epiphyte::test

@@ -38,7 +38,7 @@ TEST_P(Callers, ManyGetTheResultsOfOne) {
       for (int run = 0; run < 8; ++run) {
         const std::vector<core::ValuePtr> outputs = session.Run(inputs);
         for (size_t i = 0; i < outputs.size(); ++i) {
-          // Sums may be cut elsewhere.
+          // With other threads, sums may be divided in other places.
           const conformance::Tolerance tolerance{.relative = 1e-5, .absolute = 1e-6};
           EXPECT_EQ(conformance::CompareValues(*outputs[i], *expected[i], tolerance).difference, "");
         }

@@ -1,5 +1,5 @@
-// Loop with carried state, a run-time end and a scan output; If on a run-time condition; values of the outer scope in
-// both.
+// A Loop with carried state, an end decided at run time and a scan output, and an If on a condition known at run time.
+// Both read values of the outer scope.
 
 #include "tests/models/architectures.h"
 #include "tests/models/builder.h"
@@ -11,7 +11,7 @@ constexpr int64_t kRows = 4;
 constexpr int64_t kColumns = 8;
 constexpr auto kFloat = onnx::TensorProto::FLOAT;
 
-// Grows the state until its largest element passes the limit.
+// The body grows the state until its largest element exceeds the limit.
 onnx::GraphProto LoopBody(const std::string& weight, const std::string& limit) {
   GraphBuilder body("loop_body");
   body.SetScope("/loop");

@@ -1,5 +1,5 @@
-// DenseNet-121: every layer reads what all layers of its block before it made, concatenated anew, and normalises before
-// it convolves, so that the normalisation of a concatenation folds into no convolution in front of it.
+// DenseNet-121: every layer reads the concatenated results of all earlier layers of its block. It normalizes before it
+// convolves, so that a normalization follows a Concat and folds into no convolution in front of it.
 
 #include "tests/models/architectures.h"
 #include "tests/models/vision.h"
@@ -17,7 +17,7 @@ std::string NormRelu(GraphBuilder& graph, const std::string& x, const std::strin
 
 std::string Layer(GraphBuilder& graph, const std::vector<std::string>& features, const std::string& name, int64_t in) {
   graph.SetScope("/" + name);
-  // The exporter concatenates one value, too.
+  // The exporter writes a Concat even for a single value.
   std::string y = graph.Node("Concat", features, {{"axis", 1}});
   y = NormRelu(graph, y, name + ".norm1", in);
   y = Conv(graph, y, name + ".conv1", {.in = in, .out = kBottleneck}, false);

@@ -1,5 +1,5 @@
-// The part of a detector behind its backbone: choose candidates, decode boxes against anchors, NonMaxSuppression, then
-// the best detections. The number of detections is known only at run time.
+// The part of a detector behind its backbone: it selects candidates, decodes boxes against anchors, runs
+// NonMaxSuppression, and keeps the best detections. The number of detections is known only at run time.
 
 #include "tests/models/architectures.h"
 #include "tests/models/builder.h"
@@ -9,11 +9,11 @@ namespace {
 
 constexpr int64_t kAnchors = 512;
 constexpr int64_t kClasses = 4;
-// Few candidates, chosen by the raw logits: two scores that differ by rounding only would make the order depend on how
-// a provider computes Sigmoid.
+// The number of candidates is small and they are selected by the raw logits. Among many, scores could differ by
+// rounding only, and the order would depend on how a provider computes Sigmoid.
 constexpr int64_t kCandidates = 64;
 
-// [1, kCandidates, 4] corners from centre-size offsets relative to the anchors.
+// Returns corners of shape [1, kCandidates, 4] for centre-size offsets relative to the anchors.
 std::string DecodeBoxes(GraphBuilder& graph, const std::string& offsets, const std::string& anchors) {
   const std::vector<int64_t> half = {2, 2};
   const std::string split = graph.IntsConstant(half);

@@ -12,7 +12,7 @@ struct Stage {
 };
 constexpr Stage kStages[] = {{1, 3, 1, 16, 1},  {6, 3, 2, 24, 2},  {6, 5, 2, 40, 2}, {6, 3, 2, 80, 3},
                              {6, 5, 1, 112, 3}, {6, 5, 2, 192, 4}, {6, 3, 1, 320, 1}};
-// SiLU takes more of a signal than ReLU, for which the weights are made.
+// SiLU weakens a signal more than ReLU does, for which the deviations of the weights are chosen; this gain compensates.
 constexpr float kSiluGain = 1.1f;
 
 std::string Silu(GraphBuilder& graph, const std::string& x) {

@@ -10,7 +10,7 @@
 namespace epiphyte::test {
 namespace {
 
-constexpr uint64_t kAlignment = 4096;  // lets a reader map each tensor by itself
+constexpr uint64_t kAlignment = 4096;  // in bytes; a reader can map each tensor separately
 
 void AddEntry(onnx::TensorProto* tensor, const std::string& key, const std::string& value) {
   onnx::StringStringEntryProto* entry = tensor->add_external_data();

@@ -1,4 +1,4 @@
-// ExternalWeights: one file of weights that several models refer to, as exporters of large models write it.
+// ExternalWeights is a file of weights that several models refer to, as exporters of large models write it.
 //
 //   ExternalWeights weights("llama.weights");
 //   weights.Create(temporary_path);
@@ -16,7 +16,7 @@
 
 namespace epiphyte::test {
 
-// Below this, an exporter keeps a weight in the model even when it writes external data.
+// Weights below this size stay in the model, as in exporters that write external data.
 inline constexpr uint64_t kExternalThresholdBytes = 1024;
 
 class ExternalWeights {
@@ -26,17 +26,16 @@ class ExternalWeights {
     uint64_t length = 0;
   };
 
-  // Writes to `path`; models will name the file `location`.
+  // Writes to `path`. Models will refer to the file as `location`.
   ExternalWeights(const std::filesystem::path& path, std::string location);
 
-  // The tensor's place in the file; it is written when its name is new.
+  // Writes the tensor if its name is new, and returns its range in the file.
   Range Add(const std::string& tensor_name, uint64_t element_count, float deviation, float mean);
-  // Variant for a tensor with bytes in memory. For a name that was added before, the bytes must be the same. Throws
-  // std::logic_error when they aren't.
+  // Writes a tensor with bytes in memory. Throws std::logic_error if the name was added before with other bytes.
   Range Add(const std::string& tensor_name, std::string_view bytes);
-  // Says in the tensor that its elements are there.
+  // Makes the tensor refer to the range in the file.
   void Refer(onnx::TensorProto* tensor, const Range& range) const;
-  // Throws std::runtime_error unless everything has reached the file.
+  // Closes the file. Throws std::runtime_error unless everything has been written.
   void Close();
 
  private:
@@ -47,7 +46,7 @@ class ExternalWeights {
   std::ofstream stream_;
   uint64_t size_ = 0;
   std::map<std::string, Range> ranges_;
-  std::map<std::string, size_t> hashes_;  // hashes of weights that were given as bytes
+  std::map<std::string, size_t> hashes_;  // hashes of weights that were added as bytes
 };
 
 }  // namespace epiphyte::test

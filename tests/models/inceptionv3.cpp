@@ -1,5 +1,5 @@
-// Inception-v3, as torchvision has it: branches of convolutions of 1x7 and 7x1, average pooling that counts its border,
-// for which PyTorch's exporter writes a Pad of its own, and the change of the input's scale, channel by channel.
+// Inception-v3 of torchvision: branches with 1x7 and 7x1 convolutions, average pooling that counts its border
+// (PyTorch's exporter writes it with a separate Pad), and rescaling of the input's channels one by one.
 
 #include "tests/models/architectures.h"
 #include "tests/models/vision.h"

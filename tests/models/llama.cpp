@@ -1,6 +1,7 @@
-// A Llama-style decoder as two graphs over one file of weights: prefill takes a prompt of 64 tokens, decode one token
-// and the KV cache. RMSNorm, rotary positions, grouped-query attention, SwiGLU, all decomposed as exporters write them.
-// Positions and the causal mask come from the shapes of the inputs, so "past" is the only size to choose.
+// A Llama-style decoder as two graphs over one file of weights: prefill takes a prompt of 64 tokens, decode takes one
+// token and the KV cache. RMSNorm, rotary positions, grouped-query attention and SwiGLU are decomposed as exporters
+// write them. Positions and the causal mask are computed from the shapes of the inputs, so "past" is the only free
+// dimension.
 
 #include <cmath>
 
@@ -22,15 +23,15 @@ constexpr int64_t kVocabulary = 16000;
 constexpr int64_t kPromptLength = 64;
 constexpr float kMasked = -3.4028235e38f;
 
-// Values that every layer needs and that are computed once.
+// Values that are computed once and read by every layer.
 struct Positions {
-  std::string cos, sin;  // [1, 1, sequence, head]
-  std::string mask;      // [sequence, past + sequence]: 0 or the most negative float
+  std::string cos, sin;  // shape [1, 1, sequence, head]
+  std::string mask;      // shape [sequence, past + sequence]; 0 or the most negative float
 };
 
 class Decoder {
  public:
-  // `past` is the symbol or size of the KV cache's length; null: no cache comes in.
+  // `past`: symbol or size of the KV cache's length; null for a graph without cache inputs.
   Decoder(GraphBuilder& graph, int64_t sequence, const char* past) : graph_(graph), sequence_(sequence), past_(past) {}
 
   void Build() {
@@ -114,7 +115,7 @@ class Decoder {
     return graph_.Node("Add", {graph_.Node("Mul", {x, positions.cos}), graph_.Node("Mul", {turned, positions.sin})});
   }
 
-  // Appends to the cache that comes in, if one does, and makes the result an output.
+  // Appends `x` to the cache input, if there is one, and makes the result an output.
   std::string Cached(const std::string& x, int64_t layer, const std::string& part) {
     const std::string suffix = std::to_string(layer) + part;
     const std::string all =
@@ -123,7 +124,7 @@ class Decoder {
     return all;
   }
 
-  // Each KV head serves kHeads / kKvHeads query heads.
+  // Repeats each KV head for its kHeads / kKvHeads query heads.
   std::string RepeatHeads(const std::string& x) {
     constexpr int64_t kGroup = kHeads / kKvHeads;
     const std::string length = Unsqueeze(Dim(x, 2), {0});
@@ -171,7 +172,7 @@ class Decoder {
   GraphBuilder& graph_;
   int64_t sequence_;
   const char* past_;
-  std::vector<std::pair<std::string, std::string>> presents_;  // value, name of the output
+  std::vector<std::pair<std::string, std::string>> presents_;  // value, and the name of its output
 };
 
 onnx::ModelProto BuildGraph(const char* name, int64_t sequence, const char* past, ExternalWeights* weights) {

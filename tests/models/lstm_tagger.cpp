@@ -1,4 +1,4 @@
-// A part-of-speech tagger: embedding, bidirectional LSTM, dense layer, LogSoftmax, over any number of tokens.
+// A part-of-speech tagger for any number of tokens: embedding, bidirectional LSTM, dense layer, LogSoftmax.
 
 #include "tests/models/architectures.h"
 #include "tests/models/builder.h"
@@ -17,7 +17,7 @@ onnx::ModelProto BuildLstmTagger() {
   const std::string b = graph.Random("lstm.bias", {2, 8 * kHidden}, deviation);
   x = graph.NodeWithOutputs("LSTM", {x, w, r, b}, 3, {{"direction", "bidirectional"}, {"hidden_size", kHidden}})[0];
 
-  // [seq, direction, batch, hidden] to [seq, batch, direction * hidden].
+  // The shape [seq, direction, batch, hidden] becomes [seq, batch, direction * hidden].
   x = graph.Node("Transpose", {x}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
   x = graph.Node("Reshape", {x, graph.IntsConstant({0, 0, -1})});
   x = graph.Node("MatMul", {x, graph.Random("tags.weight", {2 * kHidden, kTags}, 0.2f)});

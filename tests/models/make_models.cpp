@@ -1,5 +1,5 @@
-// epiphyte_make_models [--out DIR] [--only NAME[,NAME]...] and options for quantised models: writes the generated
-// models, each with sample inputs in <name>.inputs/, and prints one line for each.
+// epiphyte_make_models [--out DIR] [--only NAME[,NAME]...] writes the generated models, each with sample inputs in
+// <name>.inputs/, and prints one line for each. Further options apply to quantized models (--help).
 
 #include <charconv>
 #include <cstdio>

@@ -20,7 +20,7 @@ bool IsCurrent(const fs::path& path, const std::string& variant) {
   std::string head(256, '\0');
   stream.read(head.data(), static_cast<std::streamsize>(head.size()));
   head.resize(static_cast<size_t>(stream.gcount()));
-  // The stamp differs by the IR version, which depends on the opset.
+  // The stamp contains the IR version, which depends on the opset.
   for (int opset : {9, 11, 13, 17, 21}) {
     if (head.starts_with(ModelStamp(opset, variant))) return true;
   }

@@ -1,4 +1,4 @@
-// Files of models: written whole or not at all, and known again by the stamp of the generator that made them.
+// Model files: they are written completely or not at all, and recognised by the stamp of the generator that made them.
 //
 //   if (!IsCurrent(path)) SaveModel(BuildResNet50(), path);
 #pragma once
@@ -10,13 +10,14 @@
 
 namespace epiphyte::test {
 
-// <folder>/<name>.onnx
+// Returns <folder>/<name>.onnx.
 std::filesystem::path ModelPath(std::string_view name, const std::filesystem::path& folder);
-// A path for this process alone, so that two generators never write to the same file.
+// Returns a path that only this process uses, so that two generators never write to the same file.
 std::filesystem::path TemporaryPath(const std::filesystem::path& path);
-// The file is a model of this version of the generator; `variant` as it was stamped (builder.h).
+// Returns true if the file is a model of this version of the generator. `variant` is the one given to StampModel
+// (builder.h).
 bool IsCurrent(const std::filesystem::path& path, const std::string& variant = "");
-// Under another name first. Throws std::runtime_error when the file can't be written.
+// Writes the model to TemporaryPath and renames it. Throws std::runtime_error if the file can't be written.
 void SaveModel(const onnx::ModelProto& model, const std::filesystem::path& path);
 
 }  // namespace epiphyte::test

@@ -76,7 +76,7 @@ void WriteLlama(const fs::path& folder) {
   const fs::path prefill = ModelPath(kLlamaPrefill, folder);
   const fs::path decode = ModelPath(kLlamaDecode, folder);
   if (fs::exists(weights) && IsCurrent(prefill) && IsCurrent(decode)) return;
-  // A model that stands must have its weights: models go first and come last.
+  // An existing model must always have its weights, so models are removed before the weights change and written last.
   fs::remove(prefill);
   fs::remove(decode);
   const LlamaModels models = BuildLlama(TemporaryPath(weights));

@@ -52,7 +52,7 @@ TEST_P(SmallModels, ComeWithAnInputForEachGraphInput) {
   EXPECT_EQ(files, model.graph().input_size());
 }
 
-// The checker refuses operators, attributes and inputs that are newer than the exporter of opset 9.
+// The checker refuses operators, attributes and inputs that opset 9 doesn't have.
 TEST(Opset9, IsWhatTheCheckerTakes) {
   const TempDir dir;
   const fs::path folder = SharedModels(EPIPHYTE_BINARY_DIR, dir.path());

@@ -27,8 +27,8 @@ const OperatorCase& CaseOf(const std::vector<OperatorCase>& cases, std::string_v
   throw std::invalid_argument("no case " + std::string(name));
 }
 
-// Checks nodes by the ONNX checker, and types by inference. A check of the whole model would want shapes of outputs,
-// which these models lack.
+// Checks nodes with the ONNX checker, and types with inference. A check of the whole model would require shapes of the
+// outputs, which these models lack.
 void Check(onnx::ModelProto model) {
   onnx::checker::CheckerContext context;
   context.set_ir_version(static_cast<int>(model.ir_version()));
@@ -53,7 +53,7 @@ bool IsKnownToLibonnx(const onnx::ModelProto& model) {
   return true;
 }
 
-// The smallest of each row: the sizes differ in numbers alone.
+// Only the smallest size of each row is checked, because the sizes differ in numbers only.
 TEST(OperatorCases, PassTheOnnxCheckerWhereItKnowsThem) {
   int checked = 0;
   for (const OperatorCase& one : OperatorCases()) {

@@ -1,4 +1,4 @@
-// Operators give the same results with one thread and with two: the way that work is divided mustn't show.
+// Operators give the same results with one thread and with two: the division of work among threads must not be visible.
 
 #include <gtest/gtest.h>
 
@@ -17,8 +17,8 @@
 namespace epiphyte::test {
 namespace {
 
-// A step of a 16-bit type is a thousandth of the value, or 8 for bfloat16, and where a quantised value lies between two,
-// either will do.
+// A step of float16 is about a thousandth of the value, a step of bfloat16 eight thousandths. A quantized number halfway
+// between two may be rounded to either.
 conformance::Tolerance ToleranceOf(const OperatorCase& one) {
   if (one.type == "bfloat16") return {.relative = 0x1p-7, .absolute = 1e-2};
   if (one.type == "float16") return {.relative = 0x1p-9, .absolute = 1e-3};
@@ -31,10 +31,10 @@ std::vector<core::ValuePtr> Outputs(core::Environment& environment, const std::s
   options.thread_count = threads;
   core::Session session(environment, model.data(), model.size(), options);
   session.Run(inputs);
-  return session.Run(inputs);  // as a steady run does it
+  return session.Run(inputs);  // the second run is a steady one
 }
 
-// Outputs may differ as sums in another order do.
+// Runs the case with one thread and with two. Outputs may differ by the order of additions in sums.
 void ExpectTheSameWithTwoThreads(core::Environment& environment, const OperatorCase& one) {
   SCOPED_TRACE(one.name);
   const OperatorModel made = MakeOperatorModel(one);

@@ -5,7 +5,7 @@
 namespace epiphyte::test {
 namespace {
 
-// The finaliser of SplitMix64, which turns a counter into well mixed bits.
+// The finalizer of SplitMix64 turns a counter into well mixed bits.
 uint64_t Mix(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
@@ -22,7 +22,7 @@ uint64_t Fnv1a(std::string_view text) {
 
 void FillRandom(std::string_view tensor_name, float deviation, float mean, std::span<float> out) {
   const uint64_t seed = Mix(Fnv1a(tensor_name));
-  // 24 bits as a signed integer in [-2^23, 2^23), so that the only rounding is that of one multiplication.
+  // 24 bits form a signed integer in [-2^23, 2^23), so the only rounding is that of one multiplication.
   const float scale = deviation * std::sqrt(3.0f) / static_cast<float>(1 << 23);
   for (size_t i = 0; i < out.size(); ++i) {
     const uint64_t bits = Mix(seed + 0x9e3779b97f4a7c15ULL * (i + 1));

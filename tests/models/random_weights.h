@@ -1,5 +1,5 @@
-// Weights that look trained enough to keep activations in a sane range and are the same bytes on every run: element i
-// of a tensor is a pure function of the tensor's name and i, so neither order nor thread count matters.
+// Weights that keep activations in a sane range, like trained ones, with the same bytes on every run. Element i of a
+// tensor is a pure function of the tensor's name and i, so neither order nor thread count matters.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace epiphyte::test {
 
-// Uniform numbers with the given mean and standard deviation.
+// Fills `out` with uniform numbers of the given mean and standard deviation.
 void FillRandom(std::string_view tensor_name, float deviation, float mean, std::span<float> out);
 
-// The deviations of He (before a ReLU) and Xavier (elsewhere) initialisation.
+// Standard deviations of He initialization (for weights before a ReLU) and of Xavier initialization (for others).
 float HeDeviation(int64_t fan_in);
 float XavierDeviation(int64_t fan_in, int64_t fan_out);
 

@@ -1,4 +1,4 @@
-// ResNet-50 (v1.5: the stride sits in the 3x3 convolution), with its batch normalisations, as in the ONNX model zoo.
+// ResNet-50 (v1.5: the stride is in the 3x3 convolution) with its batch normalizations, as in the ONNX model zoo.
 
 #include "tests/models/architectures.h"
 #include "tests/models/vision.h"
@@ -7,7 +7,7 @@ namespace epiphyte::test {
 namespace {
 
 constexpr int64_t kExpansion = 4;
-// The last normalisation of a block scales its branch down, so that sixteen residual sums stay in range.
+// Gain of the last normalization of a block. It scales the branch down, so that sixteen residual sums stay in range.
 constexpr float kBranchGain = 0.3f;
 
 std::string Bottleneck(GraphBuilder& graph, const std::string& x, const std::string& name, int64_t in, int64_t width,

@@ -30,7 +30,7 @@ onnx::TensorProto Tensor(const std::string& name, const Dims& dims, onnx::Tensor
   return tensor;
 }
 
-// Makes the tensors of one run; every index has random numbers of its own.
+// Makes the tensors of one run. Every index has its own random numbers.
 class Sampler {
  public:
   explicit Sampler(uint64_t index) : index_(index), suffix_(index == 0 ? "" : " #" + std::to_string(index)) {}
@@ -41,7 +41,7 @@ class Sampler {
 
   template <typename Function>
   onnx::TensorProto Ints(const std::string& name, const Dims& dims, Function value_of) const {
-    // Uniform in [0, 1): mean 1/2, deviation 1/sqrt(12).
+    // The numbers are uniform in [0, 1): mean 1/2, standard deviation 1/sqrt(12).
     const std::vector<float> unit = RandomFloats(name, dims, 0.288675f, 0.5f);
     onnx::TensorProto tensor = Tensor(name, dims, onnx::TensorProto::INT64, {});
     std::vector<int64_t> values;
@@ -50,7 +50,7 @@ class Sampler {
     return tensor;
   }
 
-  // Index 0 is noise; the others show one of kImageScenes scenes, colours and stripes, under noise of their own.
+  // Index 0 is noise. Other indices show one of kImageScenes scenes (colours and stripes) with their own noise added.
   onnx::TensorProto Image(const std::string& name, int64_t size) const {
     if (index_ == 0) return Floats(name, {1, 3, size, size});
     constexpr size_t kWaves = 4;
@@ -61,7 +61,7 @@ class Sampler {
     const auto side = static_cast<size_t>(size);
     for (size_t wave = 0; wave < kWaves; ++wave) {
       const float* p = &parameters[wave * 8];
-      const float turns = std::exp2(2 + p[0]) / static_cast<float>(size);  // each pixel, along the wave
+      const float turns = std::exp2(2 + p[0]) / static_cast<float>(size);  // turns for each pixel along the wave
       const float right = std::cos(p[1] * 1.8f), down = std::sin(p[1] * 1.8f);
       for (size_t i = 0; i < side * side; ++i) {
         const float x = static_cast<float>(i % side), y = static_cast<float>(i / side);

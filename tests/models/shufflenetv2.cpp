@@ -1,5 +1,5 @@
-// ShuffleNet-v2, width 1.0, as torchvision has it, for any number of images: half of the channels pass a block as they
-// are, and the channels of both halves are shuffled by Reshape, Transpose and Reshape with sizes that come from shapes.
+// ShuffleNet-v2 of torchvision, width 1.0, for any number of images. Half of the channels pass a block unchanged. The
+// channels of both halves are shuffled by Reshape, Transpose and Reshape with sizes computed from shapes.
 
 #include "tests/models/architectures.h"
 #include "tests/models/transformer.h"
@@ -24,7 +24,7 @@ std::string Shuffle(GraphBuilder& graph, const std::string& x, int64_t channels)
   return ReshapeTo(graph, turned, {batch, graph.IntsConstant({channels}), height, width});
 }
 
-// Pointwise, depthwise, pointwise.
+// A branch: pointwise, depthwise and pointwise convolution.
 std::string Branch(GraphBuilder& graph, const std::string& x, const std::string& name, int64_t in, int64_t out,
                    int64_t stride) {
   std::string y = graph.Node("Relu", {ConvNorm(graph, x, name, 0, {.in = in, .out = out})});

@@ -1,6 +1,6 @@
 // A text recogniser: a small convolutional network over lines of text of any width, two attention blocks over its
-// columns, a classifier over an alphabet. Every reshape takes its sizes from shapes at run time, as exporters write it
-// when dimensions are open: Shape, Slice or Gather, arithmetic, Unsqueeze, Concat, Cast.
+// columns, and a classifier over an alphabet. Every Reshape takes its sizes from shapes at run time, as exporters write
+// it for open dimensions: Shape, Slice or Gather, arithmetic, Unsqueeze, Concat, Cast.
 
 #include "tests/models/architectures.h"
 #include "tests/models/builder.h"
@@ -81,7 +81,7 @@ class Recogniser {
   }
   std::string Known(int64_t size) { return graph_.Node("Cast", {graph_.IntsConstant({size})}, {{"to", 6}}); }
 
-  // [batch, channels, 1, columns] to [batch, columns, channels].
+  // The shape [batch, channels, 1, columns] becomes [batch, columns, channels].
   std::string ToSequence(const std::string& x) {
     const std::string shape = SizesToShape({Size(x, 0), Known(kChannels), Size(x, 3)});
     const std::string flat = graph_.Node("Reshape", {x, shape});

@@ -1,4 +1,4 @@
-// Models that measure what the kernel itself costs: nodes so small that their own work vanishes.
+// Models that measure the overhead of the runtime: their nodes are so small that their own work is negligible.
 
 #include <algorithm>
 
@@ -15,8 +15,8 @@ onnx::ModelProto BuildTinyAdd() {
   return FinishModel(std::move(graph), 17);
 }
 
-// Alternating Mul and Add, so that no rewrite makes the chain shorter. The constants are few: with one for each node
-// ONNX Runtime takes time quadratic in the chain's length, and a comparison would measure that alone.
+// Mul and Add alternate, so that no rewrite shortens the chain. All nodes share 16 constants: with a constant for each
+// node, ONNX Runtime takes time quadratic in the chain's length, and a comparison would measure only that.
 onnx::ModelProto BuildChain(int64_t node_count) {
   constexpr int64_t kConstants = 16;
   GraphBuilder graph("chain_" + std::to_string(node_count));

@@ -1,5 +1,6 @@
-// A U-Net for images of any size, at 256 x 256 about 14 billion multiplications: pairs of convolutions, four times down
-// by MaxPool, four times up by Resize to the size of what comes across, which is read from its shape, a mask as output.
+// A U-Net for images of any size; at 256 x 256 it takes about 14 billion multiplications. Pairs of convolutions go four
+// levels down by MaxPool and four levels up by Resize. Resize reads its size from the shape of the skip connection. The
+// output is a mask.
 
 #include "tests/models/architectures.h"
 #include "tests/models/vision.h"
@@ -8,7 +9,7 @@ namespace epiphyte::test {
 namespace {
 
 constexpr int kLevels = 4;
-constexpr int64_t kWidth = 32;  // channels at full size; each level down has twice as many
+constexpr int64_t kWidth = 32;  // channels at full size; each level down doubles them
 
 std::string Pair(GraphBuilder& graph, const std::string& x, const std::string& name, int64_t in, int64_t out) {
   graph.SetScope("/" + name);
@@ -20,7 +21,7 @@ std::string Pair(GraphBuilder& graph, const std::string& x, const std::string& n
   return graph.Node("Relu", {BatchNorm(graph, y, name + ".4", out)});
 }
 
-// `x` at the height and width of `like`.
+// Resizes `x` to the height and width of `like`.
 std::string Upsample(GraphBuilder& graph, const std::string& x, const std::string& like) {
   const auto part = [&](const std::string& value, int64_t from, int64_t to) {
     return graph.Node("Slice", {graph.Node("Shape", {value}), graph.IntsConstant({from}), graph.IntsConstant({to}),

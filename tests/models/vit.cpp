@@ -1,5 +1,5 @@
-// A vision transformer, ViT-S/16, as timm has it, for any number of images: patches by a convolution, a class token
-// that is expanded to the batch, twelve blocks of attention and perceptron, all shapes from Shape.
+// A vision transformer, ViT-S/16 of timm, for any number of images: patches by a convolution, a class token expanded to
+// the batch, and twelve blocks of attention and perceptron. All shapes are computed from Shape.
 
 #include "tests/models/architectures.h"
 #include "tests/models/transformer.h"
@@ -48,7 +48,8 @@ class VisionTransformer {
     return graph_.Node("Add", {x, graph_.Random("pos_embed", {1, kTokens, kHidden}, 0.3f)});
   }
 
-  // `expand(batch, -1, -1)`, of which the exporter writes what -1 means into the graph.
+  // Writes `expand(batch, -1, -1)` as the exporter does: nodes in the graph replace each -1 by the size that it stands
+  // for.
   std::string ClassTokens(const std::string& x) {
     const std::string wanted = graph_.Node(
         "Concat", {SizeOf(graph_, x, 0), graph_.IntsConstant({-1}), graph_.IntsConstant({-1})}, {{"axis", 0}});

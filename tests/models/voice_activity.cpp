@@ -1,6 +1,6 @@
-// A voice-activity network as exporters of scripted models write it: one If on the sampling rate with a whole network
-// in each branch, and further Ifs inside. The state of an LSTM is an input and an output. Weights of the outer graph
-// are sliced and concatenated in the branches that use them. Any batch, any number of samples.
+// A voice-activity network as exporters of scripted models write it: an If on the sampling rate has a whole network in
+// each branch, with further Ifs inside. The state of an LSTM is an input and an output. The branches slice and
+// concatenate weights of the outer graph. Batch size and number of samples are free.
 
 #include "tests/models/architectures.h"
 #include "tests/models/builder.h"
@@ -12,19 +12,19 @@ constexpr auto kFloat = onnx::TensorProto::FLOAT;
 constexpr int64_t kHidden = 64;
 constexpr int64_t kLayers = 2;
 
-// Values of the outer graph that one branch reads.
+// Values of the outer graph that a branch reads.
 struct Outer {
   std::string audio;
   std::string h;
   std::string c;
-  // Weights of an LSTM layer, with the gates in PyTorch's order: i f g o.
+  // Weights of the LSTM layers, with the gates in PyTorch's order: i f g o.
   std::string input_weights[kLayers];
   std::string recurrent_weights[kLayers];
   std::string input_biases[kLayers];
   std::string recurrent_biases[kLayers];
 };
 
-// The gates in ONNX's order, i o f g.
+// Reorders the gates from PyTorch's order to ONNX's order: i o f g.
 std::string Reordered(GraphBuilder& graph, const std::string& weight) {
   const auto rows = [&](int64_t from, int64_t to) {
     return graph.Node("Slice", {weight, graph.IntsConstant({from * kHidden}), graph.IntsConstant({to * kHidden}),
@@ -48,7 +48,7 @@ onnx::GraphProto Unsqueezed(const std::string& name, const std::string& value) {
   return branch.Take();
 }
 
-// Repeats a signal that is shorter than one window.
+// Returns a branch that repeats a signal shorter than one window.
 onnx::GraphProto Stretched(const std::string& name, const std::string& value, int64_t times) {
   GraphBuilder branch(name);
   branch.SetScope("/" + name);
@@ -80,7 +80,7 @@ std::string Magnitudes(GraphBuilder& graph, const std::string& audio, const std:
   return graph.Node("Concat", {x, graph.Node("Sub", {level, mean})}, {{"axis", 1}});
 }
 
-// Depthwise and pointwise, with a way around.
+// A block of depthwise and pointwise convolutions with a residual connection.
 std::string EncoderBlock(GraphBuilder& graph, const std::string& x, const std::string& prefix, int64_t in, int64_t out,
                          int64_t stride) {
   const std::vector<int64_t> pads = {2, 2};
@@ -105,7 +105,7 @@ onnx::GraphProto Network(const std::string& name, const Outer& outer, int64_t wi
   graph.SetScope("/" + name);
   const std::string prefix = name + ".";
   const int64_t bins = window / 2 + 1;
-  // One signal without a batch would get one; which it is is known from the rank.
+  // A single signal without a batch dimension gets one. The rank of the input decides it.
   const std::string rank = graph.Node("Size", {graph.Node("Shape", {outer.audio})});
   const std::string is_single = graph.Node("Equal", {rank, graph.IntConstant(1)});
   const std::string batched =

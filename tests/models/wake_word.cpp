@@ -1,5 +1,5 @@
-// A wake-word classifier over the features of a second of speech: three Gemms on one row with normalisations between
-// them. It takes microseconds, so that what surrounds its products counts.
+// A wake-word classifier over the features of a second of speech: three Gemms on one row with normalizations between
+// them. It takes microseconds, so the overhead around its products counts.
 
 #include "tests/models/architectures.h"
 #include "tests/models/transformer.h"

@@ -1,6 +1,7 @@
-// A speech recogniser of Whisper's shape and tiny size: an encoder over thirty seconds of mel bands, two convolutions
-// in front, and one step of a decoder, which takes one token, the keys and values of those before it and those of the
-// encoder's frames. The table of tokens is the last product's weight, too, transposed in the graph.
+// A speech recogniser with Whisper's architecture and the size of its tiny model. The encoder takes thirty seconds of
+// mel bands and begins with two convolutions. One step of the decoder takes one token, the keys and values of the
+// earlier tokens, and those of the encoder's frames. The token table, transposed in the graph, is also the weight of
+// the last product.
 
 #include "tests/models/architectures.h"
 #include "tests/models/transformer.h"
@@ -15,7 +16,7 @@ constexpr int64_t kHeadSize = kHidden / kHeads;
 constexpr int64_t kFeedForward = 4 * kHidden;
 constexpr int64_t kLayers = 4;
 constexpr int64_t kBands = 80;
-constexpr int64_t kFrames = 1500;  // positions of the encoder; two steps of the mel bands make one
+constexpr int64_t kFrames = 1500;  // positions of the encoder; each covers two steps of the mel bands
 constexpr int64_t kVocabulary = 51865;
 constexpr int64_t kPositions = 448;
 constexpr float kEpsilon = 1e-5f;
@@ -112,7 +113,7 @@ class Whisper {
     return LayerNorm(graph_, x, name, kHidden, kEpsilon);
   }
 
-  // The row of the next position. Its index is the number of past positions.
+  // Returns the row of the position table for the new token. Its index is the number of past positions.
   std::string Position(const std::string& past) {
     const std::string begin = SizeOf(graph_, past, 2);
     const std::string end = graph_.Node("Add", {begin, graph_.IntsConstant({1})});
@@ -120,13 +121,13 @@ class Whisper {
     return graph_.Node("Slice", {table, begin, end, graph_.IntsConstant({0})});
   }
 
-  // Scaled before it meets the keys.
+  // Queries are scaled before they are multiplied by keys.
   std::string Query(const std::string& x, const std::string& name) {
     const std::string query = Dense(graph_, x, name + ".q_proj", kHidden, kHidden, kDeviation);
     static_assert(kHeadSize == 64, "the factor is 1 / sqrt(64)");
     return Heads(graph_.Node("Mul", {query, graph_.FloatConstant(0.125f)}));
   }
-  // Keys have no bias.
+  // The product for keys has no bias.
   std::string KeyProduct(const std::string& x, const std::string& name) {
     return graph_.Node("MatMul", {x, graph_.Random(name + ".k_proj.weight", {kHidden, kHidden}, kDeviation)});
   }
@@ -141,7 +142,7 @@ class Whisper {
     return graph_.Node("Transpose", {split}, {{"perm", Ints{0, 2, 1, 3}}});
   }
 
-  // The result has the shape of `like`.
+  // Returns the attention's output in the shape of `like`.
   std::string Attend(const std::string& query, const std::string& keys, const std::string& values,
                      const std::string& like, const std::string& name) {
     const std::string turned = graph_.Node("Transpose", {keys}, {{"perm", Ints{0, 1, 3, 2}}});

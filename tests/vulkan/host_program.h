@@ -37,7 +37,7 @@ class HostProgram {
   CompiledProgram& program() { return program_; }
   Stream& stream() { return stream_; }
 
-  // Returns when all is done.
+  // Runs the program and returns when the outputs are in host memory.
   void Run(std::span<const void* const> inputs, std::span<void* const> outputs, const RunOptions& options = {}) {
     const std::lock_guard lock(mutex_);
     std::vector<StreamCopy> in, out;

@@ -1,9 +1,11 @@
-// The device that Vulkan tests run on: Mesa's software device, pinned, so that the same driver is used on every machine.
+// The device that Vulkan tests run on: Mesa's software device. The driver is pinned, so that every machine uses the
+// same one.
 //
 //     if (!PinLavapipe()) GTEST_SKIP() << kNoLavapipe;
 //
-// EPIPHYTE_VULKAN_TEST_DRIVER=/usr/share/vulkan/icd.d/nvidia_icd.json runs the tests on that driver's first device instead.
-// EPIPHYTE_VULKAN_TEST_PREFER=subgroup is the provider's option `prefer` in tests of operators in sessions.
+// EPIPHYTE_VULKAN_TEST_DRIVER=/usr/share/vulkan/icd.d/nvidia_icd.json runs the tests on that driver's first device
+// instead.
+// EPIPHYTE_VULKAN_TEST_PREFER=subgroup sets the provider's option `prefer` in tests that run operators in sessions.
 #pragma once
 
 #include <cstdlib>
@@ -17,25 +19,25 @@ inline constexpr const char* kNoLavapipe = "Mesa's software device is not there;
 
 inline void PinDriver(const char* file) {
   setenv("VK_DRIVER_FILES", file, 1);
-  setenv("VK_ICD_FILENAMES", file, 1);  // what loaders before 1.3.207 look at
+  setenv("VK_ICD_FILENAMES", file, 1);  // read by loaders before 1.3.207
 }
 
-// DeviceChoice::device for it.
+// Value of DeviceChoice::device that selects the test device.
 inline const char* TestDevice() { return std::getenv("EPIPHYTE_VULKAN_TEST_DRIVER") == nullptr ? "software" : "0"; }
 
-// True if the device is Mesa's software device, even if another one was requested.
+// True if the test device is Mesa's software device, also when EPIPHYTE_VULKAN_TEST_DRIVER names its driver.
 inline bool IsLavapipe() {
   const char* const driver = std::getenv("EPIPHYTE_VULKAN_TEST_DRIVER");
   return driver == nullptr || std::string_view(driver).find("lvp_icd") != std::string_view::npos;
 }
 
-// Option `prefer` of sessions; "" for none.
+// Value of the provider's option `prefer`; "" if none is set.
 inline const char* TestPreference() {
   const char* const wanted = std::getenv("EPIPHYTE_VULKAN_TEST_PREFER");
   return wanted == nullptr ? "" : wanted;
 }
 
-// Before the first instance is opened. False: it is not installed.
+// Pins the driver; call it before the first instance is opened. Returns false if the software device is not installed.
 inline bool PinLavapipe() {
   if (const char* const other = std::getenv("EPIPHYTE_VULKAN_TEST_DRIVER"); other != nullptr) {
     PinDriver(other);

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Runs a program of this build with the Vulkan of a newer Debian: Mesa's software device, loader, validation layer and
-# spirv-val. For what the device of Debian 12 hasn't got, cooperative matrices above all.
+# spirv-val. It serves tests of features that Debian 12's software device lacks, mainly cooperative matrices.
 #
 #   newer_mesa.sh PROGRAM [ARGUMENT]...
 #
-# As root, on x86-64 with debootstrap. The other Debian, $EPIPHYTE_NEWER_DEBIAN (sid), is fetched once, into
+# Needs root, x86-64 and debootstrap. The newer Debian, $EPIPHYTE_NEWER_DEBIAN (sid), is fetched once into
 # $EPIPHYTE_NEWER_ROOT (build/newer_mesa).
 set -euo pipefail
 [ $# -gt 0 ] || { echo "usage: newer_mesa.sh PROGRAM [ARGUMENT]..." >&2; exit 2; }
@@ -15,7 +15,7 @@ root=${EPIPHYTE_NEWER_ROOT:-$source/build/newer_mesa}
 if [ ! -e "$root/complete" ]; then
   command -v debootstrap >/dev/null || { echo "newer_mesa.sh: debootstrap is not there; install it" >&2; exit 1; }
   debootstrap --variant=minbase "${EPIPHYTE_NEWER_DEBIAN:-sid}" "$root" >&2
-  # Its lists of packages are there already.
+  # debootstrap has already fetched the package lists, so apt-get update isn't needed.
   chroot "$root" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
     mesa-vulkan-drivers libvulkan1 vulkan-validationlayers spirv-tools >&2
   touch "$root/complete"
@@ -24,8 +24,8 @@ fi
 program=$(readlink -f "$1")
 shift
 driver=$(find "$root/usr/share/vulkan/icd.d" -name 'lvp_icd*.json' -printf '/usr/share/vulkan/icd.d/%f' -quit)
-# In a name space of its own, so that nothing stays mounted: the program's folders as they are here, and this system's
-# libraries behind those of the other one, which are newer.
+# The program runs in a mount namespace of its own, so that nothing stays mounted. It sees its folders under the same
+# paths. This system's libraries come last in the search path, behind the newer ones.
 export program driver root here=$PWD source
 exec unshare --mount bash -c '
   set -euo pipefail

@@ -1,4 +1,4 @@
-// A small plan runs on the calling thread alone, because waking another thread costs more.
+// A small plan runs on the calling thread alone, because waking another thread takes longer than the plan.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace {
 
 using kit::ir::Graph;
 
-// Host services with two threads. The second share runs after the first. `shared` counts the parallel loops and gangs.
+// Host services with two threads; all shares run on the calling thread. `shared` counts the parallel loops and gangs.
 std::atomic<int> shared{0};
 const EpServicesApi kTwoThreads = [] {
   EpServicesApi services = kSingleThreadServices;
@@ -30,7 +30,7 @@ const EpServicesApi kTwoThreads = [] {
   return services;
 }();
 
-// The layout that the weights of the only node are packed in.
+// Returns the layout in which the plan packs the weights of its only node; "" if it packs none.
 std::string PackedFormat(Graph def, uint32_t threads) {
   cpu::PlanConfig config;
   config.registry = &AllKernels();
@@ -89,7 +89,7 @@ TEST(SmallWork, ASmallConvolutionIsNotShared) {
   EXPECT_GT(TimesShared(Convolution(112), {1, 16, 112, 112}), 0) << "a large one is";
 }
 
-// Else they would be packed a second time when it is first run.
+// Weights packed for two threads would be packed a second time when the small convolution first runs on one thread.
 TEST(SmallWork, TheWeightsOfASmallConvolutionArePackedForOneThread) {
   const auto squeeze = [](int64_t from, int64_t to) {
     PlanBuilder b;

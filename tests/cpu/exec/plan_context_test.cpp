@@ -1,5 +1,4 @@
-// The context's bytes: a plan comes back as it was, damage is refused, and nothing that is in them can crash the
-// loader.
+// The context's bytes: a plan is restored as it was, and damaged or hostile bytes are refused without a crash.
 #include <gmock/gmock.h>
 
 #include <random>
@@ -38,7 +37,7 @@ kit::ir::Graph SmallModel() {
 
 std::vector<float> SmallInput() { return std::vector<float>(16 * 36, 0.5f); }
 
-// Aligned, as a mapped file is.
+// A context's bytes in aligned memory, as in a mapped file.
 struct Blob {
   std::shared_ptr<void> memory;
   size_t size;
@@ -107,7 +106,7 @@ TEST(Context, SameInputSameBytes) { EXPECT_EQ(SmallContext(), SmallContext()); }
 TEST(Context, PackedDataOfAnotherLayoutIsConverted) {
   const Blob blob = ToBlob(SmallContext());
   kit::StoredGraph stored = ReadFrom(blob);
-  // Row-major, as another CPU would have packed the matrix.
+  // The matrix is stored row-major, as another CPU would have packed it.
   auto& packed = stored.packed;
   const auto matrix = std::find_if(packed.begin(), packed.end(), [](const auto& entry) { return entry.key == "b"; });
   ASSERT_NE(matrix, packed.end());
@@ -160,7 +159,7 @@ TEST(Context, ThatOfAnOlderVersionIsRefused) {
   }
 }
 
-// Whatever the bytes say, the answer is a plan or an error: of the table, and of what the plan's description says.
+// Any changed byte of the table or of the plan's description gives a plan or an error.
 TEST(Context, FlippedBytesNeverCrash) {
   const std::string bytes = SmallContext();
   kit::container::Header header;

@@ -1,4 +1,4 @@
-// Operators after a convolution are folded into its weights and bias.
+// Operators after a convolution that are folded into its weights and bias.
 #include <gtest/gtest.h>
 
 #include "tests/cpu/exec/plan_text.h"
@@ -23,7 +23,7 @@ TEST(FoldBatchNormalization, BecomesWeightsAndBias) {
     out y
   )");
   EXPECT_EQ(plan.text, "y = Conv(x, w_folded, w_bias)\n");
-  // y = gamma (w x + b - mean) / sqrt(variance) + beta
+  // Batch normalization: y = gamma (w x + b - mean) / sqrt(variance) + beta.
   EXPECT_EQ(plan.Floats("w_folded"), (std::vector<float>{3, 5}));
   EXPECT_EQ(plan.Floats("w_bias"), (std::vector<float>{0.5f, 2.0f}));
   EXPECT_EQ(plan.def.constants.size(), 2u) << "what nobody reads any more is gone";
@@ -47,7 +47,7 @@ TEST(FoldBatchNormalization, AddsABiasWhereThereWasNone) {
 }
 
 TEST(FoldBatchNormalization, KnowsTheLayoutOfConvTranspose) {
-  // Weights [in = 2, out / groups = 2, 1] in two groups: output channel = 2 * group + second index.
+  // Weights of shape [in = 2, out / groups = 2, 1] in two groups: output channel = 2 * group + second index.
   const FusedPlan plan = Fused(R"(
     in    x: float[1,2,4]
     const w: float[2,2,1] = 1 1 1 1

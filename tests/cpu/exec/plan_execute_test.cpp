@@ -1,4 +1,4 @@
-// Running a plan: memory that is learned once, shapes that change, outputs straight into the host's memory, errors.
+// Running a plan: a memory plan from the first run, changing shapes, outputs in the host's memory, errors.
 #include <gmock/gmock.h>
 
 #include "tests/cpu/exec/plan_host.h"
@@ -15,7 +15,7 @@ TEST(Frame, RunsAgainAndAgainWithOtherData) {
   const int32_t y = b.Node("Softmax", 13, {b.Node("Neg", 13, {x}, {4})}, {4});
   b.Output(b.Node("CumSum", 14, {y, b.Constant({}, {0})}, {4}));
   kit::ir::Graph def = b.Take();
-  // CumSum's axis is an integer; the builder makes floats.
+  // CumSum's axis must be an integer. The builder makes float constants, so the test replaces this one.
   static const int32_t kAxis = 0;
   kit::ir::Constant& axis = def.constants[0];
   axis.tensor.type = EP_TYPE_INT32;
@@ -44,7 +44,7 @@ TEST(Frame, EachShapeHasItsOwnFrame) {
 TEST(Frame, DataDependentShapesMayGrowAfterTheProfiledRun) {
   PlanBuilder b;
   const int32_t x = b.Input({6});
-  // Compress keeps the positive elements: first two, then six.
+  // Compress keeps the positive elements: two in the first run, six in the second, none in the third.
   kit::ir::Graph def;
   const int32_t condition = b.Node("Greater", 13, {x, b.Constant({}, {0})}, {6});
   const int32_t kept = b.Node("Compress", 11, {x, condition}, {-1});
@@ -123,7 +123,7 @@ TEST(Plan, AnOperatorWithoutKernelIsNotImplementedAndNamed) {
   }
 }
 
-// The layout of packed weights is chosen for the declared shape, which may say anything.
+// The plan chooses the layout of packed weights for the declared shape. A model may declare any shape.
 TEST(Plan, AnInputDeclaredBeyondAllMemoryIsPlannedFor) {
   for (int64_t rows : {int64_t{INT32_MAX}, int64_t{1} << 32, int64_t{1} << 38}) {
     PlanBuilder products;

@@ -1,4 +1,4 @@
-// Nodes that no kernel is for in their own float type run in float, between casts.
+// Nodes without a kernel for their own float type run in float32, between casts.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct Imported {
   kit::ir::Graph def;
 };
 
-// A recurrent network of `type`, fed with floats.
+// A recurrent network of `type` with float inputs. `number` is the type's value in ONNX.
 std::string Recurrent(const std::string& type, int number) {
   const std::string to = std::to_string(number);
   return "in x: float[3,1,2]\nconst w: " + type + "[1,2,2] = 0.5 -0.25 1 0.125\nconst r: " + type +
@@ -118,7 +118,8 @@ TEST(RunInFloat, NodesThatReadBitsGetTheOriginalType) {
 }
 
 TEST(RunInFloat, ResultsOfSixteenBitsAreRoundedOnce) {
-  // 1 + 2^-8 needs 9 bits: as a bfloat16 it is 1, so that adding -1 in bfloat16 gives 0.
+  // 1 + 2^-8 needs 9 bits of significand, so as a bfloat16 it is 1. If the product were rounded to bfloat16, adding -1
+  // would give 0.
   Imported model(R"(
     in x: float[1,2]
     const w: bfloat16[2,1] = 1 0.00390625
@@ -133,17 +134,17 @@ TEST(RunInFloat, ResultsOfSixteenBitsAreRoundedOnce) {
   EXPECT_THAT(PlanRunner(std::move(model.def)).Run({{1, 1}}), ElementsAre(0.00390625f));
 }
 
-// Float32Promotion of a kernel's registration, for a node that reads the result of a matrix product and for a node by
-// itself.
+// Expected operators for each value of Float32Promotion, for a node that reads the result of a matrix product and for
+// the same node alone.
 struct FloatUseRow {
-  const char* node;   // gives y from m
-  const char* after;  // behind a product
+  const char* node;   // text of a node that computes y from m
+  const char* after;  // operators when m is the result of a product
   const char* by_itself;
 };
 
 TEST(RunInFloat, AKernelsRegistrationSaysWhetherItsNodeRunsInFloat) {
   const FloatUseRow rows[] = {
-      // It sums over much of its input: worth a conversion wherever it stands.
+      // Sums over a large part of the input: conversion to float pays off wherever the node stands (kAlways).
       {"y = MaxPool@22<kernel_shape=[2,2]>(m)", "MaxPool Cast", "Cast MaxPool Cast"},
       {"y = GlobalAveragePool@22(m)", "GlobalAveragePool Cast", "Cast GlobalAveragePool Cast"},
       {"y = LRN@13<size=1>(m)", "LRN Cast", "Cast LRN Cast"},
@@ -152,10 +153,10 @@ TEST(RunInFloat, AKernelsRegistrationSaysWhetherItsNodeRunsInFloat) {
       {"y = MatMul@13(m, m)", "MatMul Cast", "Cast MatMul Cast"},
       {"y = Einsum@12<equation=\"abij,abjk->abik\">(m, m)", "Einsum Cast", "Cast Einsum Cast"},
       {"const s: float[4] = 1 1 2 2\ny = Resize@19<mode=\"linear\">(m, _, s)", "Resize Cast", "Cast Resize Cast"},
-      // It moves bits: where it stands.
+      // Moves elements: the node takes the type in which its input is available (kFollowInputs).
       {"const s: float[4] = 1 1 2 2\ny = Resize@19<mode=\"nearest\">(m, _, s)", "Resize Cast", "Resize"},
       {"y = Transpose(m)", "Transpose Cast", "Transpose"},
-      // It says something of its input's own bits.
+      // Depends on the bits of its own type, so it never runs in float (kNever).
       {"y = Equal@19(m, m)", "Cast Equal", "Equal"},
       {"y = GreaterOrEqual@16(m, m)", "Cast GreaterOrEqual", "GreaterOrEqual"},
       {"y = IsNaN@20(m)", "Cast IsNaN", "IsNaN"},

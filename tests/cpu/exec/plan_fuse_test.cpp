@@ -1,4 +1,4 @@
-// Fusions: nodes that are joined, nodes that must stay apart, and unchanged results.
+// Fusions: nodes that are fused, nodes that must stay separate, and unchanged results.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -23,7 +23,7 @@ std::vector<float> Ramp(size_t count, float scale = 0.1f) {
   return data;
 }
 
-// The plan as it is and after fusion, on the same inputs.
+// Runs the plan without and with fusion on the same inputs, and compares the results.
 void ExpectSameResult(const std::function<kit::ir::Graph()>& make, const std::vector<std::vector<float>>& inputs,
                       float tolerance = 1e-5f) {
   PlanRunner plain(make(), false);
@@ -33,7 +33,8 @@ void ExpectSameResult(const std::function<kit::ir::Graph()>& make, const std::ve
   EXPECT_THAT(fused.Run(inputs), Pointwise(FloatNear(tolerance), expected)) << "with the learned memory plan";
 }
 
-// A new pass of the kit runs here. A plugin that can't use one says why in its options, and here.
+// A new pass of the kit must run here. A plugin that can't use a pass declines it in its options with a reason, and the
+// test lists it.
 TEST(Fuse, RunsEveryPassOfTheKitButThoseThatAreDeclined) {
   const kit::fuse::Pipeline pipeline = cpu::MakePipeline(AllKernels());
   EXPECT_EQ(kit::fuse::FindBrokenNeed(pipeline.passes()), "");
@@ -58,7 +59,7 @@ TEST(FuseElementwise, AChainBecomesOneNode) {
   ExpectSameResult(make, {{0, 1, 2, 3}});
 }
 
-// A plane longer than the block that is activated at a time.
+// The plane is longer than the block to which the activation is applied at a time.
 TEST(FuseBatchNormalizations, AnActivationJoinsOneThatFollowsNoConvolution) {
   const auto make = [] {
     PlanBuilder b;
@@ -116,7 +117,7 @@ TEST(FuseElementwise, OperandsBroadcastInEveryWay) {
   ExpectSameResult(make, {Ramp(120)});
 }
 
-// Several images, so that a block of the output may see rows of two images, or the next block another row.
+// There are several images, so that a block of the output can span two images, or the next block reads another row.
 TEST(FuseElementwise, ARowThatRepeatsIsReadInEveryPlaceOfItsImage) {
   for (const std::pair<int64_t, int64_t>& size :
        {std::pair<int64_t, int64_t>(37, 1), {37, 3}, {37, 96}, {37, 700}, {37, 1500}, {32, 64}}) {
@@ -151,7 +152,7 @@ TEST(FuseConv, ResidualAndActivationJoinTheConvolution) {
   ExpectSameResult(make, {Ramp(16 * 64)}, 1e-4f);
 }
 
-// oneDNN activates a small result, our own loop a large one. 17 channels may be padded.
+// oneDNN applies the activation to a small result, the plugin's own loop to a large one. 17 channels may be padded.
 TEST(FuseConv, ASwishJoinsSmallAndLargeConvolutions) {
   for (const std::pair<int64_t, int64_t>& size : {std::pair<int64_t, int64_t>(16, 9), {16, 72}, {17, 72}}) {
     const int64_t channels = size.first, side = size.second;
@@ -203,7 +204,7 @@ TEST(FuseMatMul, BiasResidualAndGeluJoinTheProduct) {
   ExpectSameResult(make, {Ramp(48), Ramp(24)}, 1e-4f);
 }
 
-// A model may give ONNX's operators any attributes; what this plugin's own ones obey means nothing there.
+// A model may give ONNX's operators any attributes. Attributes that only fused operators have must not affect them.
 TEST(Fuse, AttributesOfFusedOperatorsHaveNoEffectOnPlainOnes) {
   const std::vector<kit::ir::Attribute> stray = {kit::ir::Attribute::Int("transpose_b", 1),
                                                  kit::ir::Attribute::String("activation", "Relu"),

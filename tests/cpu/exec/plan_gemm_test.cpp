@@ -1,4 +1,4 @@
-// GEMMs with the operands that are added to the result.
+// GEMMs fused with the operands that are added to their result.
 #include <gtest/gtest.h>
 
 #include "tests/cpu/exec/plan_text.h"

@@ -84,7 +84,7 @@ const EpRunApi kRun = [] {
   return api;
 }();
 
-// Says that there are as many threads as anybody wants.
+// Host services that report UINT32_MAX threads, so that work is cut for as many threads as the plan wants.
 const EpServicesApi kCutServices = [] {
   EpServicesApi api = kSingleThreadServices;
   api.GetThreadCount = [](EpThreadPool*) -> uint32_t { return UINT32_MAX; };

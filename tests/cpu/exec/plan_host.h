@@ -1,5 +1,5 @@
-// A host of a few lines for plans: statuses, one thread, inputs, constants and outputs in guarded memory. And plans
-// written by hand.
+// A minimal host for plans: statuses, one thread, and inputs, constants and outputs in guarded memory. PlanBuilder
+// writes plans by hand, PlanRunner runs them.
 //
 //     PlanBuilder b;
 //     int32_t x = b.Input({4});
@@ -19,7 +19,7 @@
 
 namespace epiphyte::test {
 
-// Its tables serve every EpRun that is a FakeRun.
+// The host's tables; an EpRun must be a FakeRun.
 const EpHostInfo* FakeHost();
 
 struct FakeRun {
@@ -29,9 +29,9 @@ struct FakeRun {
   struct Output {
     int allocations = 0;
     std::vector<int64_t> dims;
-    std::shared_ptr<void> memory;  // guarded; what the plan writes to
-    uint64_t bytes = 0;            // size of the output
-    std::vector<float> data;       // a copy of it, once the run is over, when it holds floats
+    std::shared_ptr<void> memory;  // guarded memory that the plan writes the output to
+    uint64_t bytes = 0;            // size of the output in bytes
+    std::vector<float> data;       // a copy of the output after the run, if its type is float
   };
   std::vector<Output> outputs;
 };
@@ -41,12 +41,12 @@ class PlanBuilder {
   int32_t Value(std::vector<int64_t> dims);
   int32_t Input(std::vector<int64_t> dims);
   int32_t Constant(std::vector<int64_t> dims, std::vector<float> data);
-  // One float output of the given shape.
+  // Adds a node with one float output of the given shape, and returns the output.
   int32_t Node(std::string op_type, int64_t version, std::vector<int32_t> inputs, std::vector<int64_t> output_dims,
                std::vector<kit::ir::Attribute> attributes = {});
   void Output(int32_t value) { def_.outputs.push_back(value); }
   kit::ir::Value& Info(int32_t value) { return def_.values[static_cast<size_t>(value)]; }
-  // Constants stay in the builder's memory, as a host's would: borrowed until the plan is built.
+  // Returns the graph. Its constants are borrowed from the builder, as from a host, until the plan is built.
   kit::ir::Graph Take() { return std::move(def_); }
 
  private:
@@ -55,12 +55,12 @@ class PlanBuilder {
 
 class PlanRunner {
  public:
-  // `fused`: after the plugin's fusions. `threads`: that work is cut for, while the one that runs does it all.
+  // `fused`: run the plugin's fusions first. `threads`: number of threads that work is cut for; one thread does it all.
   explicit PlanRunner(kit::ir::Graph def, bool fused = true, std::vector<kit::PackedData> packed = {},
                       cpu::PlanOrigin origin = cpu::PlanOrigin::kMadeNow, bool bfloat16 = false,
                       bool split_floats = false, uint32_t threads = 1);
 
-  // Inputs take the shapes they were declared with, unless others are given. The first output.
+  // Runs the plan and returns its first output. Inputs have their declared shapes unless `dims` gives others.
   std::vector<float> Run(std::vector<std::vector<float>> inputs, std::vector<std::vector<int64_t>> dims = {});
   const FakeRun& last_run() const { return run_; }
   const cpu::Plan& plan() const { return *plan_; }
@@ -72,7 +72,7 @@ class PlanRunner {
   FakeRun run_;
 };
 
-// "Conv Relu …": the operators of a plan in order, those of the plugin's kit with a "*".
+// Returns the operators of a graph in order, as "Conv Relu …". Operators of the kit's domain have a "*".
 std::string Operators(const kit::ir::Graph& def);
 
 }  // namespace epiphyte::test

@@ -1,4 +1,4 @@
-// Values with a type unknown before the run, as after a custom operator: kernels are chosen by the types that arrive.
+// Values with a type unknown before the run, as after a custom operator: kernels are chosen by the types at run time.
 #include <gmock/gmock.h>
 
 #include "tests/cpu/exec/plan_host.h"
@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pointwise;
 
-// A tensor to run with.
+// An input tensor for a run.
 struct Given {
   cpu::ElementType type;
   std::vector<int64_t> dims;
@@ -26,12 +26,12 @@ struct Given {
   }
 };
 
-// Runs plans with inputs of any type. Frames are kept, as the provider keeps them.
+// Runs plans with inputs of any type, and keeps frames between runs as the provider does.
 class AnyRunner {
  public:
   explicit AnyRunner(kit::ir::Graph def) : runner_(std::move(def)) {}
 
-  // The first output's elements.
+  // Returns the elements of the first output.
   template <typename T>
   std::vector<T> Run(const std::vector<Given>& inputs) {
     FakeRun run;
@@ -75,7 +75,7 @@ class AnyRunner {
   std::vector<std::unique_ptr<cpu::Frame>> frames_;
 };
 
-// Forgets everything about a value.
+// Makes type, kind and shape of a value unknown.
 void Forget(PlanBuilder& b, int32_t value) {
   b.Info(value).type = EP_TYPE_UNDEFINED;
   b.Info(value).kind = EP_KIND_UNKNOWN;
@@ -83,7 +83,7 @@ void Forget(PlanBuilder& b, int32_t value) {
   b.Info(value).dims.clear();
 }
 
-// op(x, constants) where nothing is known of x and the result.
+// Returns the graph op(x, constants), with x and the result of unknown type and shape.
 kit::ir::Graph Unknown(const std::string& op_type, int64_t version, std::vector<std::vector<float>> constants = {},
                        std::vector<kit::ir::Attribute> attributes = {}) {
   PlanBuilder b;
@@ -99,7 +99,7 @@ kit::ir::Graph Unknown(const std::string& op_type, int64_t version, std::vector<
   return b.Take();
 }
 
-// Result of the operator when the type is known beforehand.
+// Returns the result of the operator when the type is known beforehand.
 template <typename T>
 std::vector<double> Known(const std::string& op_type, int64_t version, const std::vector<int64_t>& dims,
                           const std::vector<T>& x, const std::vector<std::vector<float>>& constants = {},
@@ -183,7 +183,7 @@ TEST(DeferredKernel, PacksWeightsWhenItIsMade) {
   EXPECT_THAT(runner.Run<float>({Given::Of<float>({2, 2}, {1, 10, 0, 1})}), ElementsAre(41, 52, 63, 4, 5, 6));
 }
 
-// Types come and go in a long life; ranks stand for them here.
+// A long-lived plan meets many types; the test uses different ranks in their place.
 TEST(DeferredKernel, IsKeptForTheSixteenTypesThatEachNodeWasAskedForLast) {
   PlanBuilder b;
   const int32_t x = b.Input({});
@@ -208,7 +208,7 @@ TEST(DeferredKernel, IsKeptForTheSixteenTypesThatEachNodeWasAskedForLast) {
   for (size_t rank = 0; rank < made.size(); ++rank) EXPECT_EQ(made[rank].expired(), rank < 40 - 15) << rank;
 }
 
-// Message of a run in which no kernel takes the types that arrived.
+// Returns the message of a run that fails because no kernel takes the types of its inputs.
 std::string Complaint(kit::ir::Graph def, const std::vector<Given>& inputs) {
   AnyRunner runner(std::move(def));
   try {
@@ -238,7 +238,7 @@ TEST(DeferredKernel, NamesNodeInputAndTypesWhenNothingFits) {
 TEST(DeferredKernel, AnOutputOfAnotherTypeThanDeclaredIsAnError) {
   PlanBuilder b;
   const int32_t x = b.Input({});
-  const int32_t same = b.Node("Identity", 13, {x}, {4});  // said to be floats
+  const int32_t same = b.Node("Identity", 13, {x}, {4});  // declared as float
   Forget(b, x);
   b.Output(b.Node("Relu", 14, {same}, {4}));
   EXPECT_THAT(Complaint(b.Take(), {Given::Of<int8_t>({4}, {1, 2, 3, 4})}),

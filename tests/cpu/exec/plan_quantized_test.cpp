@@ -1,5 +1,5 @@
-// Quantised networks as plans: QDQ units and dynamic quantisation run on bytes between the operators, through contexts
-// too, and give what the float operators give to within a quantum.
+// Quantized networks as plans: QDQ units and dynamic quantization run on bytes between the operators, also through
+// contexts. Results are within a quantum of the float operators' results.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -122,7 +122,7 @@ TEST(QuantizedPlan, GivesWhatFloatsGiveToWithinAQuantum) {
     const std::vector<float> x = Reals(2 * 3 * 144, seed);
     PlanRunner plain(GraphOf(Network()), false), fused(GraphOf(Network()), true);
     const std::vector<float> expected = plain.Run({x});
-    // Quanta of what goes into the last product add up there.
+    // Errors of a quantum in the inputs of the last product add up in its sums.
     EXPECT_THAT(fused.Run({x}), Pointwise(FloatNear(2 * 0.0625f), expected));
     EXPECT_THAT(fused.Run({x}), Pointwise(FloatNear(2 * 0.0625f), expected)) << "with the learned memory plan";
   }
@@ -179,7 +179,7 @@ out y
       cpu::Fuse(graph, AllKernels());
       EXPECT_EQ(Operators(graph), "QuantizeLinear QuantizeLinear QLinearElementwise* DequantizeLinear");
       std::vector<float> b = Reals(shape == "1,3,1,1" ? 3 : 240, 2);
-      for (float& value : b) value = std::abs(value) + 0.25f;  // something to divide by
+      for (float& value : b) value = std::abs(value) + 0.25f;  // a divisor away from 0
       const std::vector<float> a = Reals(240, 1);
       PlanRunner plain(GraphOf(text), false), fused(GraphOf(text), true);
       EXPECT_THAT(fused.Run({a, b}), Pointwise(FloatNear(0.25f), plain.Run({a, b})));
@@ -187,7 +187,7 @@ out y
   }
 }
 
-// Gelu as exporters spell it, quantised after each of its operators.
+// Gelu in exporters' spelling, quantized after each of its operators.
 TEST(QuantizedPlan, OperatorsOnOneTensorAreATableWithWhatTheyGiveOneByOne) {
   for (const std::string type : {"uint8", "int8"}) {
     const int low = type == "int8" ? -128 : 0;
@@ -292,7 +292,8 @@ TEST(QuantizedPlan, ComesBackFromAContextWithItsPackedBytes) {
   EXPECT_EQ(loaded.Run({x}), original.Run({x}));
 }
 
-// `precision: int8-dynamic` on a float network: results are near enough, and equal to the last bit through a context.
+// `precision: int8-dynamic` on a float network: results are close to the float results, and bit-identical through a
+// context.
 TEST(QuantizedPlan, AFloatNetworkWithDynamicallyQuantisedProducts) {
   const auto reals = [](int64_t count, unsigned seed) {
     std::string text = "[";

@@ -1,4 +1,4 @@
-// Operators that exporters write out as arithmetic.
+// Operators that exporters write out as arithmetic are recognised as one operator.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -202,8 +202,8 @@ TEST(FuseNormalizations, StaysForWhatOnlyLooksLikeIt) {
       << "the unscaled values are needed too";
 }
 
-// Operators that the kit's recognisers make (tests/plugin_api/fuse) run here and give the results of the model's own
-// operators.
+// Operators that the kit's recognisers make (tests/plugin_api/fuse) give the same results in this plugin as the model's
+// own operators.
 
 std::vector<float> Waves(size_t count) {
   std::vector<float> x(count);

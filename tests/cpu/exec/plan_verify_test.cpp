@@ -1,5 +1,5 @@
-// A plan is verified as a whole before anything is built from it, whatever its origin. These tests hold plans as a
-// hostile file would contain them.
+// A plan is verified as a whole before anything is built from it, whatever its origin. The plans here are such as a
+// hostile file could contain.
 #include <gmock/gmock.h>
 
 #include <limits>
@@ -14,7 +14,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-// The message that building a plan fails with; "" when it doesn't.
+// Returns the message with which building the plan fails; "" when it succeeds.
 std::string Refusal(kit::ir::Graph def, std::vector<kit::PackedData> packed = {}) {
   try {
     PlanRunner runner(std::move(def), false, std::move(packed), cpu::PlanOrigin::kContext);
@@ -26,7 +26,7 @@ std::string Refusal(kit::ir::Graph def, std::vector<kit::PackedData> packed = {}
   return "";
 }
 
-// Constant `value` is of another type from now on, with bytes for as many elements: a reseal can do that.
+// Changes the type of `value`. A constant gets bytes for as many elements, as in a forged context with valid digests.
 void Retype(kit::ir::Graph& def, int32_t value, cpu::ElementType type) {
   def.values[static_cast<size_t>(value)].type = type;
   if (def.FindConstant(value) == nullptr) return;
@@ -221,7 +221,7 @@ TEST(VerifyPlan, RefusesPackedDataOfNoNodeAndTwiceTheSame) {
   EXPECT_THAT(Refusal(Build(NodesWithWeights()[1]), {own, own}), HasSubstr("is there twice"));
 }
 
-// A constant without its bytes keeps only a shape, and the plan then chooses a layout for that shape.
+// A constant with dropped data has only a shape, and the plan chooses a layout for that shape.
 TEST(VerifyPlan, RefusesAShapeThatCanNotBePacked) {
   kit::ir::Graph def = Build(NodesWithWeights()[1]);
   kit::ir::Constant& weights = def.constants[0];
@@ -235,7 +235,7 @@ TEST(VerifyPlan, RefusesAShapeThatCanNotBePacked) {
               HasSubstr("has 206158430208 bytes, of which its readers packed no more than 256"));
 }
 
-// An element-wise program: tanh(x) + x, with `change` made to its code.
+// Returns the refusal of an Elementwise program, tanh(x) + x, after `change` has been applied to its code.
 std::string ProgramRefusal(const std::function<void(std::vector<int64_t>&)>& change) {
   std::vector<int64_t> code = {8, 0, -1, 0, 1, 0};
   change(code);
@@ -250,7 +250,7 @@ std::string ProgramRefusal(const std::function<void(std::vector<int64_t>&)>& cha
 
 TEST(VerifyPlan, RefusesOperandsOfElementwiseProgramsThatAreNotThere) {
   EXPECT_EQ(ProgramRefusal([](std::vector<int64_t>&) {}), "");
-  // The second operand of a unary operation too, which nothing reads.
+  // The second operand of a unary operation is checked, too, although nothing reads it.
   for (int64_t operand : {int64_t{0}, int64_t{1}, int64_t{3}, int64_t{2000001}, int64_t{-2}, int64_t{INT32_MAX}})
     EXPECT_THAT(ProgramRefusal([&](std::vector<int64_t>& code) { code[2] = operand; }),
                 HasSubstr(fmt::format("operand 1 of instruction 0 is {}", operand)));
@@ -262,7 +262,7 @@ TEST(VerifyPlan, RefusesOperandsOfElementwiseProgramsThatAreNotThere) {
   EXPECT_THAT(ProgramRefusal([](std::vector<int64_t>& code) { code.pop_back(); }), HasSubstr("5 integers"));
 }
 
-// Every kernel that is registered has a signature for each version that it is for, and every signature a kernel.
+// Every registered kernel has a signature that is no newer than the last version it is for.
 TEST(Signatures, AreThereForEveryKernel) {
   size_t kernels = 0;
   AllKernels().ForEach([&](std::string_view domain, std::string_view op_type, const cpu::KernelRegistry::Entry& entry) {

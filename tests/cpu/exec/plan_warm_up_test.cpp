@@ -1,4 +1,4 @@
-// Objects that the warm-up makes before the first run, so that the first run is not slower.
+// The warm-up makes the objects of the first run ahead of time, so that the first run isn't slower than later ones.
 #include <gmock/gmock.h>
 
 #include "epiphyte/kit/graph/text.hpp"
@@ -92,7 +92,8 @@ TEST(WarmUp, WhatIsRepackedIsKeptForTheRuns) {
   EXPECT_EQ(RunFrame(*frame, {1, 32, 4, 4}, x), runner.Run({x}));
 }
 
-// Large results, which it doesn't compute: an activation that oneDNN leaves to us, an element-wise program, attention.
+// The warm-up skips the computation of large results: an activation that oneDNN leaves to the plugin, an Elementwise
+// program, attention.
 TEST(WarmUp, WhatItLeavesOutTheRunsCompute) {
   const auto network = [] {
     PlanBuilder b;
@@ -120,7 +121,7 @@ TEST(WarmUp, WhatItLeavesOutTheRunsCompute) {
   EXPECT_THAT(RunFrame(*frame, {1, 16, 24, 24}, x), testing::Pointwise(testing::FloatNear(1e-2f), runner.Run({x})));
 }
 
-// The declared shape of a value without inference is believed until a kernel gives another one.
+// The warm-up trusts the declared shape of Expand's output until the kernel gives another one.
 TEST(WarmUp, AnOutputThatIsMuchLargerThanDeclaredEndsIt) {
   const std::unique_ptr<cpu::Plan> plan = Build(kit::ir::FromText(R"(graph "liar"
 in x: float[1]
@@ -177,7 +178,7 @@ TEST(WarmUp, OtherOpenShapesAreLeftToTheFirstRun) {
   EXPECT_EQ(WarmUpFrame(*Build(b.Take())), nullptr);
 }
 
-// How many elements there are depends on the data, of which zeros have none.
+// NonZero's number of elements depends on the data; the warm-up runs on zeros and finds none.
 TEST(WarmUp, PlanThatDoesNotFitTheFirstRunIsMadeAnew) {
   PlanBuilder b;
   const int32_t x = b.Input({-1, 64});
@@ -198,7 +199,7 @@ TEST(WarmUp, PlanThatDoesNotFitTheFirstRunIsMadeAnew) {
   EXPECT_EQ(first.back(), -63);
 }
 
-// The shape is known only at run time.
+// The product's shape is known only at run time, when it takes 2 GiB.
 TEST(WarmUp, MemoryBeyondReasonIsLeftToTheFirstRun) {
   PlanBuilder b;
   const int32_t x = b.Input({-1, 1024});
@@ -226,7 +227,7 @@ TEST(WarmUp, HugeValuesAreLeftToTheFirstRun) {
   EXPECT_EQ(WarmUpFrame(*Build(b.Take())), nullptr);
 }
 
-// Declared shapes may be wrong in any way; the first run reports the error.
+// Declared shapes may be wrong in any way. The warm-up gives up, and the first run reports the error.
 TEST(WarmUp, WhatFailsIsLeftToTheFirstRun) {
   PlanBuilder b;
   const int32_t x = b.Input({2, 3});
@@ -289,7 +290,8 @@ TEST(CompiledKernel, FrameForTheWrongShapeIsReplaced) {
   EXPECT_EQ(run.outputs[0].bytes, 3 * 16 * 6 * 4 * sizeof(float));
 }
 
-// Seventeen shapes, of which one comes again and again.
+// Twenty shapes are run. The memory plan of the first one is looked up after each run, so it is kept; that of the
+// second is dropped.
 TEST(MemoryPlans, TheOneThatWasNotUsedForLongestGoes) {
   PlanBuilder b;
   const int32_t x = b.Input({-1});

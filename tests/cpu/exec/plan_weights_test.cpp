@@ -19,10 +19,10 @@ using kit::ir::Graph;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// Placeholder handle: Build makes no calls through it.
+// A non-null placeholder handle; Build makes no calls through it.
 const EpValueDef* const kSomeHandle = reinterpret_cast<const EpValueDef*>(uintptr_t{64});
 
-// Makes the constants of `def` belong to the host. Their data begins `beyond` bytes behind a cache line boundary.
+// Makes the constants of `def` belong to the host. Their data begins `beyond` bytes after a cache line boundary.
 std::vector<std::shared_ptr<void>> Lend(Graph& def, size_t beyond) {
   std::vector<std::shared_ptr<void>> memory;
   for (Constant& constant : def.constants) {
@@ -38,7 +38,8 @@ std::vector<std::shared_ptr<void>> Lend(Graph& def, size_t beyond) {
 }
 
 struct Built {
-  std::vector<int32_t> retained, dropped;  // values, in that order
+  // Value indices of retained and of dropped constants, each in the order of the calls.
+  std::vector<int32_t> retained, dropped;
   std::unique_ptr<cpu::Plan> plan;
 
   explicit Built(Graph def) {
@@ -108,7 +109,7 @@ TEST(Weights, ASmallTableIsCopied) {
   EXPECT_THAT(Built(std::move(def)).retained, IsEmpty());
 }
 
-// While weights are packed they are in memory twice: the largest when there is least else.
+// While weights are packed they are in memory twice, so the largest are packed first, when little else is in memory.
 TEST(Weights, LargeOnesArePackedFirst) {
   PlanBuilder b;
   const auto product = [&](int32_t x, int64_t rows, int64_t columns) {
@@ -130,7 +131,7 @@ TEST(Weights, LargeOnesArePackedFirst) {
   EXPECT_THAT(nodes, ElementsAre(0, 1, 2, 3)) << "a context has them in the order of the nodes";
 }
 
-// This lets the host unmap the parts of a model's file that have been read.
+// A report lets the host unmap the parts of a model's file that have been read.
 TEST(Weights, CastsToFloatAreReportedWhenTheyAreMade) {
   constexpr int64_t kRows = 2048, kColumns = 2049;
   PlanBuilder b;
@@ -141,7 +142,7 @@ TEST(Weights, CastsToFloatAreReportedWhenTheyAreMade) {
   b.Info(w).type = b.Info(y).type = EP_TYPE_FLOAT16;
   b.Output(y);
   Graph def = b.Take();
-  const auto bits = [](int64_t i) { return static_cast<uint16_t>(0x3c00 + i % 1000); };  // from 1 on
+  const auto bits = [](int64_t i) { return static_cast<uint16_t>(0x3c00 + i % 1000); };  // float16 numbers from 1.0 on
   std::vector<char> bytes(kRows * kColumns * 2 + 1);
   for (int64_t i = 0; i < kRows * kColumns; ++i) {
     const uint16_t number = bits(i);

@@ -132,7 +132,7 @@ std::vector<std::pair<std::string, std::string>> Files() {
           {"JPEG 2000 code stream", Jpeg2000(smooth, {.boxed = false, .ratio = 3})}};
 }
 
-// The end of some holds nothing that the pixels need.
+// Only files cut to less than 3/4 must fail: the last bytes of some formats aren't needed for the pixels.
 TEST(ImageFormats, ThatEndTooEarlyAreRefused) {
   for (const auto& [name, file] : Files()) {
     testing::internal::CaptureStderr();
@@ -154,25 +154,24 @@ TEST(ImageFormats, OfAnyBytesEndWell) {
     testing::internal::CaptureStderr();
     for (int i = 0; i < 150; ++i) {
       std::string changed = file;
-      // More in front, where the sizes are.
+      // Half of the changes are in the first 64 bytes, which hold the sizes.
       for (uint32_t change = 0; change <= random() % 3; ++change) {
         const size_t at = random() % (random() % 2 == 0 ? changed.size() : std::min<size_t>(changed.size(), 64));
         changed[at] = static_cast<char>(random() % 3 == 0 ? 0xff : random());
       }
-      // Sizes that the test's memory has room for.
       try {
         Decode(changed, "Grayscale");
       } catch (const kit::Error& error) {
         EXPECT_THAT(error.what(), Not(HasSubstr("\n"))) << name;
       } catch (const std::exception&) {
-        // No memory: in a session the run's limit says so.
+        // The changed sizes ask for more memory than there is. In a session the run's limit reports this first.
       }
     }
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << name;
   }
 }
 
-// The sizes of a JPEG, which no checksum guards.
+// Changes the sizes in a JPEG file; no checksum protects them.
 std::string WithSizes(std::string jpeg, uint32_t height, uint32_t width) {
   const size_t frame = jpeg.find("\xff\xc0");
   for (const auto& [at, size] : {std::pair{frame + 5, height}, {frame + 7, width}}) {
@@ -201,7 +200,7 @@ TEST(ImageFormats, TextsBesideThePixelsTakeNoMemory) {
   EXPECT_LT(MostMegabytes() - before, 100);
 }
 
-// Numbers of a file, the highest byte first or last.
+// Writes integers of several bytes, most significant byte first (`big`) or last.
 class Writer {
  public:
   explicit Writer(bool big) : big_(big) {}
@@ -216,7 +215,7 @@ class Writer {
   std::string text_;
 };
 
-// Start of a code stream. `precincts` holds the exponents of the precincts; 0xff marks a stream that defines none.
+// Returns the start of a code stream. `precincts`: exponents of the precincts' sizes; 0xff for a stream without them.
 std::string Jpeg2000Head(uint32_t width, uint32_t height, uint32_t tile_width, uint32_t components,
                          uint32_t precincts = 0xff) {
   Writer file(true);
@@ -228,19 +227,19 @@ std::string Jpeg2000Head(uint32_t width, uint32_t height, uint32_t tile_width, u
   return file.Put(0xff5c0004, 4).Put(0x4040, 2).text();
 }
 
-// One pixel to a tile, with as many bytes for all of them.
+// Returns a code stream with tiles of one pixel and `bytes` bytes for all of them together.
 std::string Jpeg2000OfTiles(uint32_t tiles, uint32_t components, uint32_t bytes) {
   return Jpeg2000Head(tiles, 1, 1, components) + std::string(bytes, '\0');
 }
 
-// One tile, of nothing but empty packets.
+// Returns a code stream with one tile that consists of empty packets.
 std::string Jpeg2000OfPrecincts(uint32_t side, uint32_t exponents) {
   Writer tile(true);
   tile.Put(0xff90000a, 4).Put(0, 2).Put(0, 4).Put(0x0001, 2).Put(0xff93, 2);
   return Jpeg2000Head(side, side, side, 1, exponents) + tile.text() + std::string(64, '\0') + "\xff\xd9";
 }
 
-// One gray pixel in a tile of so many rows and columns, all of them black.
+// Returns an image of one gray pixel in a tile of `side` by `side` pixels, all black.
 std::string TiffOfATile(uint32_t side) {
   std::string packed;
   for (uint32_t i = 0; i < side * side; i += 128) packed += std::string("\x81\0", 2);
@@ -267,7 +266,7 @@ TEST(ImageFormats, Jpeg2000HasBytesForEachComponentOfATile) {
   EXPECT_THAT(Refusal(Jpeg2000OfTiles(200, 2, 200 * 14)), Not(HasSubstr("fewer bytes than its tiles need")));
 }
 
-// A session of the plugin as it is installed.
+// A session with the installed plugin.
 class ImageSession {
  public:
   explicit ImageSession(std::unique_ptr<core::Environment> environment, const std::string& most_bytes = "0")
@@ -290,7 +289,7 @@ class ImageSession {
   std::unique_ptr<core::Session> session_;
 };
 
-// The library is found beside the plugin, and the run's limit comes before any memory.
+// The plugin finds the library beside itself, and checks the run's limit before it allocates memory.
 TEST(ImageFormats, InASessionKeepToItsLimits) {
   ImageSession session(BuildTreeEnvironment(), "1000000");
   const Picture smooth = Gradients(kHeight, kWidth);
@@ -300,7 +299,7 @@ TEST(ImageFormats, InASessionKeepToItsLimits) {
               AllOf(HasSubstr("FAIL"), HasSubstr("session.max_value_bytes"), HasSubstr("12675000000")));
 }
 
-// So are a tile that is larger than the image, and what the library keeps of each component of each tile.
+// The limit also covers a tile larger than the image, and the library's memory for each component of each tile.
 TEST(ImageFormats, InASessionKeepToItsLimitsWhereTilesAreLarge) {
   ImageSession session(BuildTreeEnvironment(), "1000000");
   EXPECT_EQ(FailureOf([&] { session.Run(TiffOfATile(128)); }), "OK");
@@ -338,7 +337,7 @@ TEST(ImageFormats, WithoutTheirLibraryAreRefusedAndOthersAreNot) {
 }
 
 TEST(ImageFormats, AnimationsAreNamed) {
-  // RIFF, WEBP, VP8X with the flag of an animation, one pixel.
+  // The file has the chunks RIFF, WEBP and VP8X with the animation flag, and one pixel.
   std::string file("RIFF\x16\0\0\0WEBPVP8X\x0a\0\0\0\x02\0\0\0\0\0\0\0\0\0", 30);
   EXPECT_THAT(Refusal(file), HasSubstr("animation"));
 }

@@ -1,4 +1,4 @@
-// MatMul and Gemm of double and of integers, held against sums written out.
+// MatMul and Gemm of double and of integers, compared with plain sums.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ std::vector<T> Numbers(int64_t count, uint32_t seed) {
   std::vector<T> numbers;
   for (int64_t i = 0; i < count; ++i) {
     if constexpr (std::is_integral_v<T>) {
-      numbers.push_back(static_cast<T>((uint64_t{random()} << 32) | random()));  // so that products wrap
+      numbers.push_back(static_cast<T>((uint64_t{random()} << 32) | random()));  // products wrap around
     } else {
       numbers.push_back(std::uniform_real_distribution<T>(-1, 1)(random));
     }
@@ -40,7 +40,7 @@ T Expected(const std::vector<T>& a, const std::vector<T>& b, const Matrices& s, 
   return static_cast<T>(sum);
 }
 
-// Integers are exact; `k` products of numbers of at most 1 are summed.
+// Integers must be equal. Doubles may differ by the rounding of a sum of `k` products of numbers up to 1.
 template <typename T>
 testing::AssertionResult Agree(T found, T expected, int64_t k) {
   bool close = found == expected;
@@ -48,8 +48,8 @@ testing::AssertionResult Agree(T found, T expected, int64_t k) {
   return close ? testing::AssertionSuccess() : testing::AssertionFailure() << found << ", expected " << expected;
 }
 
-// One row and four, a panel and parts of one, more than one block of depth, more rows than a share has,
-// and matrices that are panels as they lie.
+// One row and four; a whole panel and parts of one; more than one block of depth; more rows than a share has; no depth;
+// and matrices in memory as panels already.
 constexpr Matrices kShapes[] = {{1, 300, 700}, {4, 70, 33}, {5, 7, 3}, {64, 256, 32}, {37, 513, 70},
                                 {130, 40, 8},  {300, 1, 2}, {3, 0, 4}, {20, 200, 32}, {20, 200, 64}};
 

@@ -12,7 +12,7 @@ namespace {
 
 using cpu::Lockstep;
 
-// Phases in which every part reads what all parts of the phase before have written, so that one that began too early
+// In each phase, every part reads what all parts of the previous phase have written. A part that begins too early
 // leaves a wrong number.
 class Sums {
  public:

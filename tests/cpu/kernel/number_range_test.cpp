@@ -1,5 +1,5 @@
 // Numbers that the type of a result can't hold: floats and scalar attributes beyond every integer, NaN, sums and
-// products that overflow. C++ leaves most of this undefined; kernels go by the rules of convert.h and arithmetic.h.
+// products that overflow. C++ leaves most of this undefined; kernels follow the rules of convert.h and arithmetic.h.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -152,7 +152,7 @@ TEST(NumberRange, RunningAndReducedSumsOfIntegersWrap) {
 
 TEST(NumberRange, ReducedIntegersWhoseLogarithmOrRootNoIntegerHolds) {
   for (const int64_t axis : {0, 1}) {
-    for (const int32_t number : {0, -1}) {  // -inf and NaN
+    for (const int32_t number : {0, -1}) {  // the logarithms are -inf and NaN
       OpRunner log("ReduceLogSum", 13);
       log.Attribute("axes", std::vector<int64_t>{axis}).Input<int32_t>({2, 2}, std::vector<int32_t>(4, number)).Run();
       EXPECT_THAT(log.Output<int32_t>(0), ElementsAre(INT32_MIN, INT32_MIN)) << number << ", axis " << axis;
@@ -273,7 +273,7 @@ TEST(NumberRange, PartsOfAnEmptyProductBeyondAllNumbersAreAnError) {
   EXPECT_EQ(empty.Dims(0), (Shape{0, size}));
 }
 
-// The message with which a plan of one Add fails.
+// Returns the message with which a plan of one Add fails.
 std::string FailureOfAdd(const Shape& a, const Shape& b) {
   PlanBuilder builder;
   const int32_t x = builder.Input({-1, -1, -1}), y = builder.Input({-1, -1, -1});

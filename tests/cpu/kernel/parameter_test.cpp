@@ -1,5 +1,5 @@
-// Inputs that are parameters have the number of elements and the type that the operator says, or the run fails and says
-// which input it was: without elements, with two where one is allowed, with text.
+// Inputs that are parameters must have the number of elements and the type that the operator defines. Otherwise the run
+// fails and names the input: no elements, two elements where one is allowed, or strings.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 using cpu::Datum;
 using testing::HasSubstr;
 
-// An operator with inputs that fit, and which one of them is the parameter.
+// An operator with valid inputs; `input` is the index of the parameter, `name` its name.
 struct ParameterCase {
   std::string op_type;
   int64_t version;
@@ -23,8 +23,8 @@ struct ParameterCase {
   std::vector<kit::ir::Attribute> attributes = {};
   std::string domain = "";
   size_t outputs = 1;
-  std::string says = "";           // what the error says when it isn't "input 2 (name)"
-  bool empty_is_left_out = false;  // a tensor without elements is as good as none
+  std::string says = "";           // expected in the message; "" for `name`
+  bool empty_is_left_out = false;  // a tensor without elements counts as an input that is left out
 
   std::string Failure(const Datum& parameter, bool constant) const {
     OpRunner runner(op_type, version, domain);
@@ -155,7 +155,7 @@ std::vector<ParameterCase> Cases() {
 
 class ParameterOf : public testing::TestWithParam<ParameterCase> {
  protected:
-  // The kernel refuses the parameter, or the operator's signature does if it is strict enough.
+  // The parameter is refused by the kernel, or by the operator's signature if that is strict enough.
   void ExpectRefused(const Datum& parameter) {
     const ParameterCase& test = GetParam();
     for (const bool constant : {false, true}) {

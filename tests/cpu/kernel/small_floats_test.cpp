@@ -1,5 +1,5 @@
-// Kernels of float16 and bfloat16 compute in float, a block of a row at a time: what they give is what the float kernel
-// gives of the same numbers, rounded once. Rows here are longer than a block, and no multiple of one.
+// Kernels of float16 and bfloat16 compute in float, a block of a row at a time. Their results are those of the float
+// kernel on the same numbers, rounded once. Rows here are longer than a block, and no multiple of one.
 #include "plugins/cpu/kernel/small_floats.h"
 
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ struct Case {
   int64_t version;
   std::vector<Shape> inputs;
   std::vector<std::pair<std::string, int64_t>> attributes;
-  // Sums of a row are taken block by block: the float before rounding may differ in its last bits.
+  // Sums of a row are taken block by block, so the last bits of the float before rounding may differ.
   bool sums = false;
 };
 
@@ -70,7 +70,7 @@ const Case kCases[] = {
 template <typename T>
 class SmallFloatKernels : public testing::Test {
  public:
-  // One step of T at 1.
+  // Difference between 1 and the next number of type T.
   static constexpr float kStep = std::is_same_v<T, Float16> ? 0x1p-10f : 0x1p-7f;
 };
 using SmallFloatTypes = testing::Types<Float16, BFloat16>;
@@ -117,7 +117,7 @@ TYPED_TEST(SmallFloatKernels, CompareAsFloats) {
   for (size_t i = 0; i < less.size(); ++i) ASSERT_EQ(less[i] != 0, static_cast<float>(a[i]) < static_cast<float>(b[i]));
 }
 
-// Every pair of types one of which has 16 bits, over more than a block; and doubles are rounded once.
+// Every pair of types of which one has 16 bits, with more elements than a block. Doubles are rounded once.
 TYPED_TEST(SmallFloatKernels, AreCastFromAndToEveryType) {
   using T = TypeParam;
   std::vector<T> numbers;
@@ -142,7 +142,7 @@ TYPED_TEST(SmallFloatKernels, AreCastFromAndToEveryType) {
   cast.template operator()<uint64_t>();
   cast.template operator()<std::conditional_t<std::is_same_v<T, Float16>, BFloat16, Float16>>();
 
-  const double halfway = 1 + this->kStep / 2, above = halfway + 0x1p-40;  // which is the same float
+  const double halfway = 1 + this->kStep / 2, above = halfway + 0x1p-40;  // as a float, the second equals the first
   OpRunner once("Cast", 13);
   once.Attribute("to", int64_t{cpu::kTypeOf<T>}).template Input<double>({2}, {halfway, above});
   once.Run();

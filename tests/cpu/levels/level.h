@@ -1,12 +1,12 @@
-// Levels: sets of instructions that the CPU plugin is held to, of its own loops and of oneDNN, as if the CPU had no
-// better ones.
+// Levels: instruction sets to which the CPU plugin is limited, in its own loops and in oneDNN, as if the CPU had no
+// more.
 //
 //   const Level* level = FindLevel("avx2");
 //   if (const std::string why = WhyNot(*level); !why.empty()) …   // this CPU or oneDNN has no such thing
 //   const ForcedLevel forced(*level);                              // before anything of the plugin runs
 //
-// oneDNN looks at its limit once in a process, so a process has one level. Half-precision products (fp16) are oneDNN
-// 3's alone: our loops convert float16 by F16C at every level from avx2 on, and without it below.
+// oneDNN reads its limit once in a process, so a process has one level. Half-precision products (fp16) exist in oneDNN
+// 3 only. The plugin's loops convert float16 with F16C at every level from avx2 on, and without it below.
 #pragma once
 
 #include <dnnl.hpp>
@@ -23,18 +23,19 @@ namespace epiphyte::test::levels {
 
 struct Level {
   std::string_view name;
-  std::string_view target;  // target of our loops, by Highway's name
-  bool vnni;                // used by our loops
-  bool amx;                 // used by our loops
+  std::string_view target;  // target of the plugin's loops, by Highway's name
+  bool vnni;                // whether the plugin's loops use VNNI
+  bool amx;                 // whether the plugin's loops use AMX
   dnnl::cpu_isa isa;
 };
 
 // Levels from the baseline up; empty on architectures other than x86-64.
 std::span<const Level> AllLevels();
-// Null when there is none of that name.
+// Returns null when no level has that name.
 const Level* FindLevel(std::string_view name);
 
-// "" or why the level can't be had here. The first answer, or the first ForcedLevel, is this process's only one.
+// Returns "", or the reason why the level is impossible here. The first call, or the first ForcedLevel, decides the
+// level of the process.
 std::string WhyNot(const Level& level);
 
 class ForcedLevel {

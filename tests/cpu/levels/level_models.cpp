@@ -26,8 +26,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Sums of floats are split differently at each level. With 16-bit types the values between nodes are rounded, too. A
-// sum near the border between two 8-bit numbers may fall to either side.
+// Bounds. Sums of floats are split differently at each level. With 16-bit types the values between nodes are rounded,
+// too. A sum near the border between two 8-bit numbers may be rounded to either.
 constexpr double kFloat = 5e-6;
 constexpr double kFloat16 = 2e-3;
 constexpr double kBfloat16 = 2e-2;
@@ -50,7 +50,7 @@ constexpr LevelModel kModels[] = {
 
 constexpr int64_t kRows = 24, kIn = 256, kHidden = 320, kOut = 96;
 
-// Two products of matrices with a normalisation and a Softmax around them.
+// Two matrix products with a normalization before them and a Softmax after them.
 onnx::ModelProto BuildMlp() {
   GraphBuilder graph("mlp");
   std::string x = graph.Input("x", onnx::TensorProto::FLOAT, {"rows", kIn});

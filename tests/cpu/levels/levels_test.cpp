@@ -50,7 +50,7 @@ uint64_t NumberOption(std::string_view name, uint64_t otherwise) {
 
 // --- one level, in this process
 
-// Environment with the plugin that is linked into this program, so that its level can be forced.
+// Returns an environment with the plugin that is linked into this program, so that its level can be forced.
 std::unique_ptr<core::Environment> OwnPlugin() {
   auto environment = BuildTreeEnvironment();
   environment->catalog().Register(EpPluginQuery, 1000);
@@ -108,7 +108,7 @@ int RunLevel(const std::string& name) {
   return options.contains("--outputs") ? RunModels() : RunOperators();
 }
 
-// --- all levels, a process each
+// --- all levels, each in a process of its own
 
 struct Ended {
   int code = -1;
@@ -150,7 +150,7 @@ TEST_P(OperatorsAtLevel, KeepSpecialNumbersWhereTheyAreJoined) {
 
 class ModelsAtLevel : public testing::TestWithParam<Level> {
  protected:
-  // Outputs at the baseline level, computed once.
+  // Outputs at the baseline level, computed once for all tests.
   struct Baseline {
     TempDir dir;
     fs::path models = MakeModels(dir / "models");
@@ -177,7 +177,7 @@ TEST_P(ModelsAtLevel, GiveWhatTheBaselineGives) {
   if (ended.code == kNoSuchLevel) GTEST_SKIP() << ended.text;
   ASSERT_EQ(ended.code, 0) << ended.text;
   for (const LevelModel& model : LevelModels()) {
-    if (!fs::exists(dir / (std::string(model.name) + "_0.pb"))) continue;  // refused, as it must be
+    if (!fs::exists(dir / (std::string(model.name) + "_0.pb"))) continue;  // the level refused the model, as it must
     const double distance = Distance(model, dir.path(), baseline_->dir.path());
     std::printf("%-18s %.2e of %.0e\n", std::string(model.name).c_str(), distance, model.bound);
     EXPECT_LE(distance, model.bound) << model.name;
@@ -186,7 +186,7 @@ TEST_P(ModelsAtLevel, GiveWhatTheBaselineGives) {
 
 }  // namespace
 
-// Name tests in messages and lists.
+// Prints a level in messages and lists of tests.
 void PrintTo(const Level& level, std::ostream* os) { *os << level.name; }
 
 }  // namespace epiphyte::test::levels

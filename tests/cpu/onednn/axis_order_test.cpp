@@ -1,5 +1,4 @@
-// Operators that take data in whatever order it lies in memory: the results are those of row-major data, and nothing
-// is reordered on the way.
+// Operators that take data in any order in memory: results equal those of row-major data, and no input is reordered.
 #include <gmock/gmock.h>
 
 #include <functional>
@@ -30,7 +29,7 @@ int64_t Count(const Shape& dims) {
   for (int64_t dim : dims) count *= dim;
   return count;
 }
-// Different everywhere, on both sides of zero, and exact in float.
+// Numbers of both signs that are different everywhere and exact in float.
 std::vector<float> Numbers(const Shape& dims, int64_t seed = 0) {
   std::vector<float> values(static_cast<size_t>(Count(dims)));
   for (size_t i = 0; i < values.size(); ++i)
@@ -41,13 +40,13 @@ std::vector<float> Numbers(const Shape& dims, int64_t seed = 0) {
 using testing::FloatNear;
 using testing::Pointwise;
 
-// Runs an operator on row-major inputs and on inputs in an order, and compares.
+// An operator that is run on row-major inputs and on inputs in another order; results are compared.
 struct Case {
   std::function<OpRunner()> make;
-  std::vector<size_t> ordered;  // the inputs that lie in `order`
+  std::vector<size_t> ordered;  // indices of the inputs stored in `order`
   AxisOrder order;
   int reorders = 0;
-  std::optional<AxisOrder> output = {};  // `order` unless given
+  std::optional<AxisOrder> output = {};  // order of the outputs; `order` unless given
   size_t outputs = 1;
   float tolerance = 0;
 };
@@ -84,7 +83,7 @@ TEST(AxisOrder, SaysHowChannelsLastAndBlocksLie) {
     EXPECT_TRUE(layout->order == order);
   }
   EXPECT_EQ(cpu::MakeLayout(AxisOrder::RowMajor(4), EP_TYPE_FLOAT, dims), nullptr);
-  // Seventeen channels in blocks of eight are padded: that is no order of the elements alone.
+  // 17 channels in blocks of eight are padded, and padding is no order of the elements alone.
   const dnnl::memory::desc padded({1, 17, 5, 7}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::aBcd8b);
   EXPECT_FALSE(cpu::OrderOf(padded).has_value());
   EXPECT_FALSE(cpu::Holds(Blocks(4, 8), Shape{1, 17, 5, 7}));
@@ -130,10 +129,10 @@ TEST(AxisOrder, ConcatJoinsOtherAxes) {
 }
 
 TEST(AxisOrder, ConcatTakesInputsInSeveralOrders) {
-  // The second input is row-major; the result lies as most of the others.
+  // The second input is row-major. The result has the order of most of the input data.
   const std::vector<Shape> shapes = {{1, 17, 40, 41}, {1, 32, 40, 41}, {1, 5, 40, 41}};
   ExpectSame({[&] { return Concat(1, shapes); }, {0, 2}, ChannelsLast(4)});
-  // Blocks can't hold 17 channels: the result is row-major, and no input is reordered by itself.
+  // Blocks can't hold 17 channels, so the result is row-major. No input is reordered on its own.
   ExpectSame({[&] { return Concat(1, shapes); }, {1}, Blocks(4, 16), 0, AxisOrder::RowMajor(4)});
   OpRunner both = Concat(1, {{1, 16, 6, 7}, {1, 32, 6, 7}, {1, 16, 6, 7}});
   both.Run();
@@ -157,7 +156,7 @@ TEST(AxisOrder, SplitKeepsTheOrderOfItsInput) {
   ExpectSame({[&] { return split(1, {2, 22, 5, 7}, {5, 17}); }, {0}, ChannelsLast(4), 0, {}, 2});
   ExpectSame({[&] { return split(2, {2, 22, 5, 7}, {2, 3}); }, {0}, ChannelsLast(4), 0, {}, 2});
   ExpectSame({[&] { return split(1, {2, 64, 5, 7}, {16, 48}); }, {0}, Blocks(4, 16), 0, {}, 2});
-  // Blocks that would be cut.
+  // This split would cut a block, so the input is reordered.
   ExpectSame({[&] { return split(1, {2, 64, 5, 7}, {24, 40}); }, {0}, Blocks(4, 16), 1, AxisOrder::RowMajor(4), 2});
 }
 
@@ -217,7 +216,7 @@ TEST(AxisOrder, ResizeKeepsTheOrderOfItsInput) {
     return runner;
   };
   for (const std::string mode : {"nearest", "linear"}) {
-    // Rows are interpolated before columns or after, which rounds otherwise.
+    // Rows may be interpolated before columns or after them, which rounds differently.
     const float tolerance = mode == "linear" ? 1e-4f : 0;
     ExpectSame({[&] { return resize(mode, 17); }, {0}, ChannelsLast(4), 0, {}, 1, tolerance});
     ExpectSame({[&] { return resize(mode, 32); }, {0}, Blocks(4, 16), 0, {}, 1, tolerance});
@@ -236,7 +235,7 @@ TEST(AxisOrder, BatchNormalizationScalesChannelsWhereTheyLie) {
   };
   ExpectSame({[&] { return normalize({2, 17, 40, 41}); }, {0}, ChannelsLast(4)});
   ExpectSame({[&] { return normalize({2, 48, 5, 7}); }, {0}, Blocks(4, 16)});
-  // The data between the two passes is larger than the cache.
+  // The data between normalization and activation is larger than the cache.
   ExpectSame({[&] { return normalize({2, 17, 40, 41}, true); }, {0}, ChannelsLast(4)});
   ExpectSame({[&] { return normalize({2, 48, 25, 37}, true); }, {0}, Blocks(4, 16)});
 }
@@ -259,7 +258,7 @@ TEST(AxisOrder, BroadcastOperandsFollowTheFullOne) {
   ExpectSame({[&] { return binary("PRelu", full, {48, 1, 1}); }, {0}, ChannelsLast(4)});
 }
 
-// Numbers that a sum of hundreds of products keeps small.
+// Weights that keep sums of hundreds of products small.
 std::vector<float> Weights(int64_t count, int64_t seed) {
   std::vector<float> values(static_cast<size_t>(count));
   for (size_t i = 0; i < values.size(); ++i)

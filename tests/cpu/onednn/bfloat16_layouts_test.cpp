@@ -27,7 +27,7 @@ int32_t Conv(PlanBuilder& b, int32_t x, double step) {
   return b.Node("Conv", 11, {x, w}, kDims, {Attribute::Ints("pads", {1, 1, 1, 1})});
 }
 
-// Two convolutions and the sum with what they began with, then an operator that sees every number, and one more.
+// Three convolutions with a residual sum, one more, a Softmax that reads every number as float, and a last convolution.
 kit::ir::Graph Chain() {
   PlanBuilder b;
   const int32_t first = Conv(b, b.Input(kDims), 0.3);

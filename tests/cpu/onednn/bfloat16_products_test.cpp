@@ -1,4 +1,4 @@
-// Products in bfloat16 of plans: those of rounded operands, for every number of rows, in plans and from contexts.
+// GEMMs in bfloat16 equal those of rounded operands, for every number of rows, in new plans and from contexts.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -32,13 +32,13 @@ struct Shape {
   int64_t rows, k, n;
 };
 
-// Gemm or MatMul, plus a bias, plus what `sum` says, and a sigmoid.
+// Gemm or MatMul with a bias; then a sum with an input (kInput) or with a value of the plan (kProduct); then a sigmoid.
 enum class Sum { kNone, kInput, kProduct };
 struct Case {
   Shape shape;
   Sum sum = Sum::kNone;
   bool activation = false;
-  bool transposed = false;  // A is [k, rows]
+  bool transposed = false;  // A has the shape [k, rows]
 };
 
 kit::ir::Graph Graph(const Case& c) {
@@ -51,7 +51,7 @@ kit::ir::Graph Graph(const Case& c) {
                            : b.Node("Add", 14, {b.Node("MatMul", 13, {a, w}, dims), bias}, dims);
   if (c.sum != Sum::kNone) {
     int32_t other = b.Input(dims);
-    // Only a value internal to the plan may become the result in place.
+    // Only an intermediate value of the plan may be overwritten by the result.
     if (c.sum == Sum::kProduct) other = b.Node("Neg", 13, {other}, dims);
     y = b.Node("Add", 14, {y, other}, dims);
   }

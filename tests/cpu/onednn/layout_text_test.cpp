@@ -19,7 +19,7 @@ MemoryDesc Floats(const dnnl::memory::dims& dims, Tag tag) {
 }
 
 TEST(LayoutText, IsReadBackAsItWasWritten) {
-  // Weights of convolutions and products, with sizes that fill blocks and sizes that don't.
+  // Weights of convolutions and GEMMs, with sizes that fill blocks and sizes that don't.
   const MemoryDesc descs[] = {Floats({64, 32, 3, 3}, Tag::abcd),        Floats({64, 32, 3, 3}, Tag::acdb),
                               Floats({64, 32, 3, 3}, Tag::ABcd16b16a),  Floats({17, 33, 3, 3}, Tag::ABcd16b16a),
                               Floats({17, 33, 1, 1}, Tag::ABcd8b8a),    Floats({64, 3, 7, 7}, Tag::Acdb16a),
@@ -42,7 +42,7 @@ TEST(LayoutText, IsReadBackAsItWasWritten) {
 TEST(LayoutText, ALayoutThatOneDnnCannotHaveIsRefused) {
   const std::vector<int64_t> dims = {32, 32};
   MemoryDesc read;
-  // dims, padded, strides, block sizes, block dims
+  // The fields are: dims, padded dims, strides, block sizes, block dims.
   EXPECT_TRUE(ParseDesc("blocked;32,32,;32,32,;256,512,;16,16,;0,1,;", EP_TYPE_FLOAT, dims, 4096, &read));
   for (const char* text :
        {"", "blocked;", "any;32,32,;32,32,;32,1,;;;", "blocked;32,32,;32,32,;32,1,;;", "blocked;32,31,;32,32,;32,1,;;;",

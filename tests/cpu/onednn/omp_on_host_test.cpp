@@ -1,5 +1,5 @@
 // oneDNN's parallel regions on the host's threads: regions with members that may wait for each other, and regions with
-// members that may not.
+// independent members.
 #include "plugins/cpu/onednn/omp_on_host/omp_on_host.h"
 
 #include <gmock/gmock.h>
@@ -40,7 +40,7 @@ EpServicesApi Services() {
   return services;
 }
 
-// Regions of this thread use `pool`.
+// While it exists, parallel regions of this thread use `pool`.
 class Team {
  public:
   Team(ThreadPool& pool, bool independent)

@@ -41,7 +41,7 @@ std::ostream& operator<<(std::ostream& out, const WindowCase& c) {
              << testing::PrintToString(c.pads);
 }
 
-// Element by element, in double.
+// Reference convolution, element by element in double.
 std::vector<double> Convolve(const WindowCase& c, const kit::ConvolutionShape& shape, const std::vector<float>& x,
                              const std::vector<float>& w) {
   const size_t spatial = shape.spatial();
@@ -79,13 +79,13 @@ const WindowCase kCases[] = {
     {{1, 48, 15, 13}, {64, 48, 1, 1}, {2, 2}, {1, 1}, {0, 0, 0, 0}},
     {{3, 17, 9, 11}, {65, 17, 3, 2}, {1, 2}, {2, 1}, {2, 0, 1, 1}},
     {{2, 24, 8, 8}, {20, 24, 5, 5}, {3, 1}, {1, 1}, {4, 2, 0, 2}},
-    {{1, 1, 640}, {258, 1, 256}, {128}, {1}, {0, 0}},  // a window is one run of numbers
+    {{1, 1, 640}, {258, 1, 256}, {128}, {1}, {0, 0}},  // a window is contiguous in memory
     {{2, 3, 9, 20}, {70, 3, 3, 7}, {1, 2}, {1, 1}, {1, 0, 1, 0}},
     {{1, 80, 40}, {384, 80, 3}, {1}, {1}, {1, 1}},
     {{2, 40, 31}, {33, 40, 4}, {2}, {3}, {0, 5}},
     {{1, 16, 5, 6, 7}, {64, 16, 2, 3, 3}, {1, 1, 2}, {1, 1, 1}, {0, 1, 1, 1, 1, 1}},
     {{1, 64, 1, 1}, {64, 64, 3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
-    {{1, 32, 30, 30}, {64, 32, 3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},  // more rows than panels are for
+    {{1, 32, 30, 30}, {64, 32, 3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},  // more rows than panels are used for
 };
 
 TEST(PanelWindow, ConvolvesAnyShape) {
@@ -128,7 +128,7 @@ TEST(PanelWindow, ResidualAndActivation) {
   }
 }
 
-// Nullopt where oneDNN 3 has no name for such a layout; those that weights are given have one.
+// Returns nullopt if oneDNN 3 can't express such a layout. Every layout that weights get can be expressed.
 std::optional<MemoryDesc> Panelled(std::vector<int64_t> dims, int64_t width, std::vector<int64_t> strides) {
   cpu::BlockedDesc d;
   d.blocked = true;
@@ -149,7 +149,7 @@ TEST(PanelWindow, OfWeightsWithChannelsInnermost) {
   ASSERT_TRUE(panels);
   EXPECT_EQ(panels->width, 48);
   EXPECT_EQ(panels->stride, 48 * 96);
-  // Taps innermost; channels between the taps; gaps; another width; nothing spatial.
+  // Not window panels: innermost taps; channels between the taps; gaps; another width; no spatial dimensions.
   EXPECT_FALSE(AreWindowPanels(Panelled({96, 16, 3, 2}, 48, {48 * 96, 48 * 6, 48 * 2, 48})));
   EXPECT_FALSE(AreWindowPanels(Panelled({96, 16, 3, 2}, 48, {48 * 96, 48 * 2, 48 * 32, 48})));
   EXPECT_FALSE(AreWindowPanels(Panelled({96, 16, 3, 2}, 48, {48 * 100, 48, 48 * 32, 48 * 16})));

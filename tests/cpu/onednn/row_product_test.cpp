@@ -1,5 +1,4 @@
-// Products with a single row and with many, of a matrix that is packed or comes as it is, whatever the size and whatever
-// is fused to them.
+// Products with a single row and with many rows. The matrix is packed or plain, of any size, with any fused operators.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -16,7 +15,7 @@ std::vector<float> Waves(int64_t count, double step) {
   return values;
 }
 
-// The sum over k of a[row, k] b[k, column].
+// Returns the sum over k of a[row, k] * b[k, column].
 double Product(const std::vector<float>& a, const std::vector<float>& b, int64_t n, int64_t column, int64_t row = 0) {
   const size_t k = b.size() / static_cast<size_t>(n), begin = static_cast<size_t>(row) * k;
   double sum = 0;

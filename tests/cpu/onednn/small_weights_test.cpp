@@ -1,5 +1,5 @@
-// Weights that are all numbers of a 16-bit format stay in it, in memory and in a context, and products with them are
-// the same as those with floats.
+// Weights that a 16-bit format holds exactly are kept in that format, in memory and in contexts. Products with them
+// equal those with floats.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -34,7 +34,7 @@ struct Product {
   double bound;
 };
 
-// Rows times a matrix, with a bias and an activation where the plan fuses them.
+// Rows times a matrix, optionally with a bias and an activation for the plan to fuse.
 Product MatMul(int64_t rows, int64_t k, int64_t n, const std::vector<float>& weights, bool bias) {
   PlanBuilder b;
   const std::vector<float> biases = Waves(n, 0.9);
@@ -54,7 +54,7 @@ Product MatMul(int64_t rows, int64_t k, int64_t n, const std::vector<float>& wei
   return product;
 }
 
-// A convolution with a kernel of one element, or its transpose: a matrix product for each position.
+// A convolution with a 1x1 kernel, or its transpose: a matrix product for each position.
 Product Convolution(bool transposed, const std::vector<float>& weights) {
   constexpr int64_t kIn = 128, kOut = 160, kSide = 3, kPlane = kSide * kSide;
   PlanBuilder b;
@@ -84,13 +84,13 @@ void ExpectKeptAs(const std::string& format, uint64_t most_bytes, Product produc
   const std::vector<float> y = runner.Run({product.x});
   ASSERT_EQ(y.size(), product.expected.size());
   for (size_t i = 0; i < y.size(); ++i) ASSERT_NEAR(y[i], product.expected[i], product.bound) << "element " << i;
-  // A plan loaded from a context, without constants.
+  // The plan is loaded from a context without the constants.
   PlanRunner loaded(kit::ir::Graph(runner.plan().def()), false, runner.plan().packed());
   EXPECT_FALSE(loaded.plan().repacked());
   EXPECT_THAT(loaded.Run({product.x}), ElementsAreArray(y));
 }
 
-constexpr int64_t kDepth = 300, kColumns = 2500;  // more than become floats at once
+constexpr int64_t kDepth = 300, kColumns = 2500;  // more weights than are converted to float at once
 constexpr uint64_t kPadding = uint64_t{256} << 10;
 
 TEST(SmallWeights, OfAMatMulStaySmall) {
@@ -116,7 +116,7 @@ TEST(SmallWeights, OfConvolutionsStaySmall) {
   }
 }
 
-// Both operands are rounded to 8 bits.
+// Both operands are rounded to 8 bits of significand.
 TEST(SmallWeights, ProductsInBfloat16AreWithinItsRounding) {
   if (!cpu::HasBfloat16Products()) GTEST_SKIP() << "this CPU multiplies no bfloat16";
   for (const bool is_matrix : {false, true}) {
@@ -134,7 +134,7 @@ TEST(SmallWeights, ProductsInBfloat16AreWithinItsRounding) {
     }
     EXPECT_LT(inexact, 0.1);
     EXPECT_GT(inexact, 0x1p-12) << "as floats would give";
-    // A context made with this option is used with it, also by a session without the option.
+    // A context made with bfloat16 products keeps them, also in a session without that option.
     PlanRunner loaded(kit::ir::Graph(runner.plan().def()), false, runner.plan().packed());
     EXPECT_FALSE(loaded.plan().repacked());
     EXPECT_THAT(loaded.Run({product.x}), ElementsAreArray(y));
@@ -152,7 +152,7 @@ TEST(SmallWeights, AreReadInAnotherLayout) {
   Product product = MatMul(5, 200, 96, weights, false);
   PlanRunner runner(std::move(product.graph));
   const std::vector<float> y = runner.Run({product.x});
-  // Row-major, as another CPU would have packed the matrix.
+  // The matrix is stored row-major, as another CPU would have packed it.
   std::vector<kit::PackedData> packed = runner.plan().packed();
   std::vector<Float16> plain;
   for (const float weight : weights) plain.push_back(Float16(weight));
@@ -162,7 +162,7 @@ TEST(SmallWeights, AreReadInAnotherLayout) {
   PlanRunner loaded(kit::ir::Graph(runner.plan().def()), false, packed);
   EXPECT_THAT(loaded.plan().packed()[0].format, StartsWith("float16 "));
   EXPECT_THAT(loaded.Run({product.x}), ElementsAreArray(y));
-  // Damage: memory for fewer elements than the layout has.
+  // A damaged context has memory for fewer elements than the layout needs.
   packed[0].bytes -= 2;
   packed[0].format = "float16 blocked;200,96,;200,96,;96,1,;;;";
   EXPECT_THROW(PlanRunner(kit::ir::Graph(runner.plan().def()), false, packed), kit::Error);

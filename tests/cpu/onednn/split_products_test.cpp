@@ -1,5 +1,5 @@
-// Products of a model of float16 by parts of bfloat16: as near to those of floats as the parts allow, in plans and in
-// contexts.
+// GEMMs with numbers split into parts of bfloat16: results are as close to those of floats as the parts allow, in new
+// plans and from contexts.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ PlanRunner Split(kit::ir::Graph graph, uint32_t threads = 1) {
   return PlanRunner(std::move(graph), true, {}, cpu::PlanOrigin::kMadeNow, false, true, threads);
 }
 
-// As near to the plan of floats as sums of `terms` products of numbers up to 1 allow, but not the same.
+// Results differ from the float plan's, by no more than sums of `terms` products of numbers up to 1 allow.
 void ExpectNear(const std::vector<float>& found, const std::vector<float>& exact, int64_t terms) {
   ASSERT_EQ(found.size(), exact.size());
   float most = 0;
@@ -87,7 +87,7 @@ TEST_F(SplitProducts, KeepWeightsOfFloat16AsTheyAre) {
   EXPECT_EQ(split.plan().packed()[0].bytes, 256u * 128u * 2u);
 }
 
-// The plan keeps no further copy.
+// The parts take as many bytes as the floats, and the plan keeps no other copy.
 TEST_F(SplitProducts, KeepOtherWeightsInPartsOfTheSizeOfFloats) {
   PlanRunner split = Split(MatMul(20, 256, 128, false, false));
   ASSERT_EQ(split.plan().packed().size(), 1u);
@@ -107,7 +107,7 @@ TEST_F(SplitProducts, ComeFromAContextAsTheyWere) {
   }
 }
 
-// Contexts from before the split into parts hold weights as floats.
+// Contexts written before weights were split into parts hold the weights as floats.
 TEST_F(SplitProducts, FromAContextOfFloatsBecomeParts) {
   const std::vector<std::vector<float>> inputs = {Waves(20 * 256, 0.7)};
   PlanRunner made = Split(MatMul(20, 256, 128, false, false));
@@ -130,7 +130,7 @@ TEST_F(SplitProducts, FromAContextArePartsOfWholePanelsOrRefused) {
   PlanRunner made = Split(MatMul(20, 100, 70, false, false));
   std::vector<kit::PackedData> packed = made.plan().packed();
   ASSERT_EQ(packed.size(), 1u);
-  // Rows as they are in the model, which parts never are.
+  // The layout is row-major, as in the model. Parts are always in panels.
   packed[0].format =
       "parts-of-bfloat16 " + cpu::DescToText(cpu::PlainDesc(EP_TYPE_FLOAT, std::vector<int64_t>{100, 70}));
   EXPECT_THROW(PlanRunner(kit::ir::Graph(made.plan().def()), false, packed), kit::Error);
@@ -178,7 +178,7 @@ TEST_F(SplitProducts, AreMadeWithFloatsWhereANumberIsNotFinite) {
     if (std::isnan(exact[i])) continue;
     ASSERT_NEAR(found[i], exact[i], 1e-4) << i;
   }
-  // And by parts again.
+  // With finite inputs again, the product uses parts again.
   x[700] = 0;
   ExpectNear(split.Run({x}), plain.Run({x}), 256);
 }
@@ -201,7 +201,7 @@ int64_t Count(const std::vector<int64_t>& dims) {
   return count;
 }
 
-// A convolution, and what may be fused to it.
+// A convolution and the operators that may be fused to it.
 kit::ir::Graph Graph(const Convolution& c, bool halves) {
   using kit::ir::Attribute;
   const size_t spatial = c.x.size() - 2;
@@ -249,7 +249,8 @@ TEST_F(SplitProducts, OfConvolutionsAreWithinTheirParts) {
 }
 
 TEST_F(SplitProducts, OfConvolutionsAreTheSameForManyThreads) {
-  // Few positions, of which each thread has all with some of the filters, and many.
+  // The first two cases have few positions: each thread computes all of them for some of the filters. The third has
+  // many.
   const Convolution kCases[] = {
       {{1, 64, 7, 7}, {200, 64, 3, 3}, {1, 200, 7, 7}, 1, 1, 1, "Sigmoid", true},
       {{1, 64, 12, 13}, {200, 64, 3, 3}, {1, 200, 6, 7}, 2, 1, 1, "Tanh"},
@@ -272,7 +273,7 @@ TEST_F(SplitProducts, AreNotForShortSumsOfRowMajorImages) {
     EXPECT_THAT(split.plan().packed()[0].format, HasSubstr(";16,32,2,;1,0,1,;")) << "as other shapes like it";
     const std::vector<std::vector<float>> inputs = {Waves(Count(c.x), 0.7)};
     const std::vector<float> exact = plain.Run(inputs), found = split.Run(inputs);
-    // The split into parts drops the lowest bits of float weights. Hence their larger bound.
+    // The split into parts drops the lowest bits of float weights, so their bound is larger.
     const double bound = halves ? 5e-5 : 1e-4;
     for (size_t i = 0; i < exact.size(); ++i) ASSERT_NEAR(found[i], exact[i], bound) << i;
   }

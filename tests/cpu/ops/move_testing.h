@@ -12,7 +12,7 @@
 
 namespace epiphyte::test {
 
-// 0, 1, 2, …
+// Returns 0, 1, 2, … as elements of type T.
 template <typename T>
 std::vector<T> Counting(int64_t count) {
   std::vector<T> values(static_cast<size_t>(count));
@@ -20,7 +20,7 @@ std::vector<T> Counting(int64_t count) {
   return values;
 }
 
-// The message with which a run fails; empty when it does not.
+// Returns the message with which a run fails; "" when it succeeds.
 inline std::string Failure(OpRunner& runner) {
   try {
     runner.Run();
@@ -30,7 +30,7 @@ inline std::string Failure(OpRunner& runner) {
   return "";
 }
 
-// A tensor of a packed type from one element a byte.
+// Makes a tensor of a packed type (2 or 4 bits) from elements that take a byte each.
 inline cpu::Datum Packed(cpu::ElementType type, const Shape& dims, const std::vector<uint8_t>& elements) {
   cpu::Datum datum = MakeDatum(type, dims, nullptr);
   std::memset(datum.tensor.data, 0, datum.tensor.Bytes());

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Compiles the vector loops and their tests for aarch64 and, if there is an emulator, runs them with it. Highway's headers are enough: for a
-# single instruction set nothing of its library is called. Earlier results come from ccache, if installed.
+# Compiles the vector loops and their tests for aarch64, and runs them if an emulator is given. Highway's headers are
+# enough, because loops for a single instruction set call nothing of its library. ccache is used if it is installed.
 #
 #   aarch64.sh SOURCE_FOLDER WORK_FOLDER GOOGLETEST_FOLDER COMPILER [EMULATOR ARGUMENT...]
 set -eu

@@ -6,7 +6,7 @@
 
 namespace epiphyte::cpu::simd {
 
-// NaN is the lowest number.
+// NaN becomes `low`.
 inline uint8_t PlainRequantized(int32_t sum, float factor, int32_t zero, int32_t low, int32_t high) {
   const float value = std::nearbyint(static_cast<float>(sum) * factor) + static_cast<float>(zero);
   if (!(value > static_cast<float>(low))) return static_cast<uint8_t>(low);

@@ -1,5 +1,5 @@
-// For tests of vector loops: the instruction sets to run, rows that end where memory does, and distances between
-// floats.
+// Helpers for the tests of vector loops: the instruction sets to run, rows that end at the end of accessible memory,
+// and distances between floats.
 //
 //     using Scale = EachTarget;
 //     EPIPHYTE_EACH_TARGET(Scale);
@@ -32,7 +32,7 @@ namespace epiphyte::cpu::simd {
 inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
 inline constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-// Calls go to the target that the parameter names.
+// Fixture: calls of loops go to the target that the parameter names.
 class EachTarget : public ::testing::TestWithParam<std::string> {
  private:
   TargetChoice choice_{GetParam()};
@@ -42,7 +42,7 @@ class EachTarget : public ::testing::TestWithParam<std::string> {
   INSTANTIATE_TEST_SUITE_P(Targets, suite, ::testing::ValuesIn(::epiphyte::cpu::simd::SupportedTargets()), \
                            [](const auto& info) { return info.param; })
 
-// Every remainder of every vector, more than one run of them, and rows that are long.
+// Lengths of rows: every remainder for every vector length, more than one run of vectors, and long rows.
 inline std::vector<int64_t> Lengths() {
   std::vector<int64_t> lengths(131);
   std::iota(lengths.begin(), lengths.end(), 0);
@@ -50,7 +50,7 @@ inline std::vector<int64_t> Lengths() {
   return lengths;
 }
 
-// A row that ends at the end of accessible memory. Some marked bytes precede it.
+// A row that ends at the end of accessible memory. Marker bytes precede it, to detect writes in front of it.
 template <typename T>
 class GuardedRow {
  public:
@@ -94,8 +94,8 @@ inline std::vector<float> RandomFloats(int64_t n, float low, float high, unsigne
   return values;
 }
 
-// Distance of a float from the true value, in units of the last place of the latter. For infinities and NaN: 0 for the
-// same, infinity for another.
+// Returns the distance of a float from the true value, in units of the last place of the true value. For infinities and
+// NaN it is 0 if both are the same, otherwise infinity.
 inline double UlpError(float found, double expected) {
   const auto rounded = static_cast<float>(expected);
   if (std::isnan(rounded) || std::isnan(found)) return std::isnan(rounded) == std::isnan(found) ? 0 : INFINITY;

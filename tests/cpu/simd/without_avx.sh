@@ -1,6 +1,6 @@
 #!/bin/sh
-# The CPU plugin on a CPU without AVX: tests of kernels and plans, with the same bounds as on any CPU, and its library in
-# the command line's hands.
+# Runs the CPU plugin on an emulated CPU without AVX: tests of kernels and plans, with the same bounds as on any CPU, and
+# a model with the command line, which loads the plugin's library.
 #
 #   without_avx.sh BUILD_FOLDER EMULATOR ARGUMENT...
 set -eu

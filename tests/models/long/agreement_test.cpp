@@ -1,4 +1,4 @@
-// The generated models that are too large for the default suite.
+// Agreement of the generated models that are too large for the default suite.
 
 #include "tests/models/agreement.h"
 

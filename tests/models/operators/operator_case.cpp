@@ -69,7 +69,7 @@ Elem ElementType(std::string_view name) {
   Fail("an unknown type", name);
 }
 
-// [QDQ/][domain:]name[@opset][#label]
+// The text of an operator in the table: [QDQ/][domain:]name[@opset][#label].
 struct OperatorName {
   explicit OperatorName(std::string_view text) {
     if (text.starts_with("QDQ/")) {
@@ -95,7 +95,7 @@ struct OperatorName {
   std::string domain, name;
 };
 
-// type[!][dims][{low,high}|=values]
+// The text of an argument in the table: type[!][dims][{low,high}|=values]; '!' marks an initializer.
 struct Argument {
   Argument(std::string_view text, std::string_view row_type) {
     if (text == "-") return;
@@ -127,7 +127,7 @@ struct Argument {
 
   bool present = false;
   bool initializer = false;
-  bool of_row_type = false;  // T
+  bool of_row_type = false;  // the type is written as T
   Elem type = onnx::TensorProto::UNDEFINED;
   Dims dims;
   std::vector<double> values;
@@ -149,7 +149,7 @@ std::pair<double, double> DefaultRange(Elem type) {
   }
 }
 
-// The numbers here are small and finite. A number too small for a normal float16 becomes zero.
+// Rounds towards zero. The numbers are small and finite; one that is too small for a normal float16 becomes zero.
 uint16_t ToFloat16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const int32_t exponent = static_cast<int32_t>((bits >> 23) & 0xFF) - 127 + 15;
@@ -205,7 +205,7 @@ onnx::TensorProto Tensor(const std::string& name, Elem type, const Dims& dims, c
 onnx::TensorProto Tensor(const std::string& name, const Argument& argument) {
   if (!argument.values.empty()) return Tensor(name, argument.type, argument.dims, argument.values);
   const auto [low, high] = argument.range.value_or(DefaultRange(argument.type));
-  // Uniform in [0, 1): mean 1/2, deviation 1/sqrt(12).
+  // The numbers are uniform in [0, 1): mean 1/2, standard deviation 1/sqrt(12).
   std::vector<float> unit(static_cast<size_t>(argument.Count()));
   FillRandom("operator " + name, 0.288675f, 0.5f, unit);
   std::vector<double> numbers;
@@ -315,12 +315,12 @@ class CaseBuilder {
     for (const int64_t dim : argument.dims) {
       info->mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(dim);
     }
-    info->mutable_type()->mutable_tensor_type()->mutable_shape();  // a scalar's has no dimensions
+    info->mutable_type()->mutable_tensor_type()->mutable_shape();  // a scalar has a shape without dimensions
     made_.inputs.push_back(std::move(tensor));
   }
 
-  // Activations in the row's type with a zero point in the middle; weights int8 without one, by output channel where
-  // the operator has those first.
+  // Activations have the row's type and a zero point in the middle. Weights are int8 with zero point 0; those of Conv
+  // have a scale for each output channel.
   std::string AddDequantized(const std::string& name, Argument argument) {
     if (!argument.initializer) {
       Add(name, argument);
@@ -373,7 +373,8 @@ class CaseBuilder {
   int argument_count_ = 0;
 };
 
-// "1x64x56x56_64x64x3x3": the first two inputs that have dimensions. When no input has any: the numbers, "0_128_1".
+// Returns the dims of the first two inputs that have some: "1x64x56x56_64x64x3x3". If none has, returns their values:
+// "0_128_1".
 std::string SizeName(std::string_view size, std::string_view type) {
   std::string name, numbers;
   int named = 0;

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A file for as long as this lives.
+// A path; the destructor removes its file.
 class TemporaryFile {
  public:
   explicit TemporaryFile(fs::path path) : path_(std::move(path)) {}
@@ -30,7 +30,8 @@ class TemporaryFile {
   fs::path path_;
 };
 
-// Without the elements of large tensors, of which no shape depends: half a gigabyte less to copy.
+// Returns the model without the elements of large tensors. Shapes don't depend on them, and half a gigabyte less is
+// copied.
 onnx::ModelProto WithoutWeights(const onnx::ModelProto& model) {
   constexpr int64_t kMaxShapeElements = 64;
   onnx::ModelProto light;
@@ -57,7 +58,7 @@ void AddIfFloat(const onnx::ValueInfoProto& value, std::set<std::string>* names)
   if (value.type().tensor_type().elem_type() == onnx::TensorProto::FLOAT) names->insert(value.name());
 }
 
-// The rest of the model's outputs, too: a session gives all of them.
+// Returns the model with `values` as additional outputs. A session returns all outputs.
 onnx::ModelProto Observed(const ModelFile& file, const std::set<std::string>& values) {
   onnx::ModelProto model = file.model;
   onnx::GraphProto* graph = model.mutable_graph();

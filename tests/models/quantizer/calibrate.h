@@ -1,4 +1,4 @@
-// Calibration: the ranges that values of a float model take, measured by running it on the CPU provider with every
+// Calibration measures the ranges that values of a float model take: it runs the model on the CPU provider with every
 // value as an output.
 //
 //   ActivationMap seen = MeasureActivations(file, FloatActivations(file), samples, /*with_histograms=*/false);
@@ -19,22 +19,22 @@
 
 namespace epiphyte::test {
 
-// The inputs of one run, by name.
+// The inputs of one run, each with its name.
 using Sample = std::vector<onnx::TensorProto>;
 using ActivationMap = std::map<std::string, ActivationStatistics>;
 
-// The values of the main graph that are float tensors and depend on its inputs: inputs and outputs of nodes, but no
+// Returns the float tensors of the main graph that depend on its inputs: inputs and outputs of nodes, but no
 // initializers.
 std::set<std::string> FloatActivations(const ModelFile& file);
 
-// Runs the model with each sample in turn, on the CPU provider, and shows what the values hold: those of `values`,
-// inputs and outputs of nodes. Writes a copy of the model beside the files that it refers to, for the time of the runs.
-// Throws epiphyte::Error when the model doesn't run.
+// Runs the model with each sample on the CPU provider and calls `see` with the elements of each of `values` (inputs and
+// outputs of nodes). During the runs, a copy of the model lies beside the files that it refers to. Throws
+// epiphyte::Error when the model doesn't run.
 using SeeValue = std::function<void(const std::string& name, std::span<const float> elements)>;
 void ObserveRuns(const ModelFile& file, const std::set<std::string>& values, const std::vector<Sample>& samples,
                  const SeeValue& see);
 
-// The result depends on nothing but model and samples. Throws as ObserveRuns.
+// Measures the values. The result depends on model and samples only. Throws as ObserveRuns does.
 ActivationMap MeasureActivations(const ModelFile& file, const std::set<std::string>& values,
                                  const std::vector<Sample>& samples, bool with_histograms);
 

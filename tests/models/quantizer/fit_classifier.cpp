@@ -8,7 +8,7 @@ namespace epiphyte::test {
 namespace {
 
 constexpr double kTopLogit = 10;
-// Ridge, relative to the mean square of the image-specific part. It keeps noise from being taken for that part.
+// Ridge, relative to the mean square of the image-specific part. It keeps the regression from fitting noise.
 constexpr double kRidge = 0.1;
 
 using Features = std::vector<double>;
@@ -24,7 +24,7 @@ std::vector<Features> MeansOfClasses(const std::vector<Features>& features, size
   return means;
 }
 
-// Subtracts the mean of all from each.
+// Subtracts the mean of all features from each, and returns the mean.
 Features TakeMean(std::vector<Features>* features) {
   Features mean(features->at(0).size());
   for (const Features& one : *features) {
@@ -36,8 +36,8 @@ Features TakeMean(std::vector<Features>* features) {
   return mean;
 }
 
-// Ridge regression to kTopLogit for the class itself and 0 for the others: rows of kTopLogit (X X' + ridge)^-1 X, by
-// elimination, which needs no pivots since the matrix is positive definite.
+// Ridge regression to kTopLogit for the class itself and 0 for the others. The rows are kTopLogit (X X' + ridge)^-1 X,
+// computed by elimination without pivoting, since the matrix is positive definite.
 std::vector<Features> Separate(const std::vector<Features>& features) {
   const size_t count = features.size();
   std::vector<Features> matrix(count, Features(count));

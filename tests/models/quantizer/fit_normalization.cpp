@@ -7,7 +7,7 @@
 namespace epiphyte::test {
 namespace {
 
-// Chosen by how many images keep their class when the network is quantised.
+// Both are chosen for the largest number of images that keep their class when the network is quantized.
 constexpr float kBranchGain = 0.1f;
 constexpr float kClipOffset = 1;
 
@@ -21,7 +21,7 @@ void SetBatch(google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>* values, 
   }
 }
 
-// Samples of one tensor each, one behind the other.
+// Returns one sample with the samples' tensors as one batch. Each sample must have one tensor.
 Sample Joined(const std::vector<Sample>& samples) {
   onnx::TensorProto batch = samples.at(0).at(0);
   batch.set_dims(0, static_cast<int64_t>(samples.size()));
@@ -36,8 +36,8 @@ void SetAttribute(onnx::NodeProto* node, const onnx::AttributeProto& attribute) 
   node->add_attribute()->CopyFrom(attribute);
 }
 
-// BatchNormalization then uses what it measures, and gives just that out as its "running" mean and variance: by value
-// that it makes, the initializer that these are for.
+// Sets each BatchNormalization to training mode with momentum 0, so that it uses the mean and variance of its input and
+// outputs them as "running" mean and variance. Returns the initializer that belongs to each of these outputs.
 std::map<std::string, std::string> LetNormalizationMeasure(onnx::GraphProto* graph) {
   onnx::AttributeProto training, momentum;
   training.set_name("training_mode");
@@ -62,11 +62,11 @@ std::map<std::string, std::string> LetNormalizationMeasure(onnx::GraphProto* gra
   return measured;
 }
 
-// Multiplies the scales of normalisations in front of a residual sum by kBranchGain. Sets the biases of normalisations
+// Multiplies the scales of normalizations in front of a residual sum by kBranchGain. Sets the biases of normalizations
 // in front of a Clip to kClipOffset.
 void SetScalesAndBiases(ModelFile* file) {
   onnx::GraphProto* graph = file->model.mutable_graph();
-  std::map<std::string, const onnx::NodeProto*> normalization_of;  // by the name of the normalised value
+  std::map<std::string, const onnx::NodeProto*> normalization_of;  // by the name of the normalized value
   std::set<std::string> scales, biases;
   for (const onnx::NodeProto& node : graph->node()) {
     if (node.op_type() == "BatchNormalization") normalization_of[node.output(0)] = &node;

@@ -1,8 +1,8 @@
-// FitNormalization: gives the batch normalisations of an image network with random weights the means and variances of
-// what really comes to them, as training would. With others, each layer keeps less of what tells one image from
-// another, until, after fifty of them, less is left than 8 bits can say. A layer that keeps all of it lets noise grow
-// instead, that of 8 bits, too; so normalised branches are added to their residuals with a tenth of their weight, and
-// what a Clip reads lies above its lower bound, most of it.
+// FitNormalization gives the batch normalizations of an image network with random weights the means and variances of
+// their actual inputs, as training would. With other statistics, each layer loses part of the difference between
+// images; after fifty layers, 8 bits can't represent the rest. A layer that keeps all of the difference amplifies
+// noise, including that of quantization. Therefore normalized branches are added to their residuals with a tenth of
+// their weight, and most of a Clip's input lies above its lower bound.
 //
 //   FitNormalization(&file, images);   // images are the network's one input, one at a time
 //   FitClassifier(&file, prototypes, classes);
@@ -14,9 +14,9 @@
 
 namespace epiphyte::test {
 
-// Runs all samples at once, as one batch. The model's inputs and outputs have the batch as their first dimension, which
-// is 1; each BatchNormalization has a mean and a variance of its own as initializers. Throws std::invalid_argument
-// where it hasn't, and as ObserveRuns.
+// Runs all samples as one batch. The first dimension of the model's inputs and outputs must be a batch of 1, and each
+// BatchNormalization must have a mean and a variance of its own as initializers. Throws std::invalid_argument
+// otherwise, and as ObserveRuns does.
 void FitNormalization(ModelFile* file, const std::vector<Sample>& samples);
 
 }  // namespace epiphyte::test

@@ -10,7 +10,7 @@ namespace {
 constexpr double kMaxBias = 1 << 30;
 constexpr float kMaxWeight = 127;
 
-// Scales stay normal floats, so that no runtime that flushes denormals divides by zero.
+// Scales are normal floats, so that no runtime that flushes denormals divides by zero.
 float ToScale(double scale) {
   const float rounded = static_cast<float>(scale);
   return rounded >= std::numeric_limits<float>::min() ? rounded : 1.0f;
@@ -45,7 +45,7 @@ float LeastWeightScale(float bias, float input_scale) {
 QuantizedWeights QuantizeWeights(std::span<const float> weights, const std::vector<int64_t>& dims, int64_t axis,
                                  std::span<const float> least_scales) {
   size_t channels = 1;
-  size_t inner = weights.size();  // consecutive elements of one channel
+  size_t inner = weights.size();  // number of consecutive elements of one channel
   if (axis >= 0) {
     channels = static_cast<size_t>(dims[static_cast<size_t>(axis)]);
     inner = 1;
@@ -61,7 +61,7 @@ QuantizedWeights QuantizeWeights(std::span<const float> weights, const std::vect
   const float of_all = *std::max_element(largest.begin(), largest.end());
   QuantizedWeights result;
   for (size_t c = 0; c < channels; ++c) {
-    // A channel of zeros has the scale of the whole tensor, so that its bias keeps its precision.
+    // A channel of zeros gets the scale of the whole tensor, so that its bias keeps its precision.
     const float natural = ToScale(static_cast<double>(largest[c] > 0 ? largest[c] : of_all) / kMaxWeight);
     result.scales.push_back(least_scales.empty() ? natural : std::max(natural, least_scales[c]));
   }

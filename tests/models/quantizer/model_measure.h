@@ -1,4 +1,4 @@
-// How a quantised model compares with its original on the CPU provider.
+// Compares a quantized model with its original on the CPU provider.
 //
 //   const Agreement agreement = Compare("mobilenetv2", folder, 64);
 //   EXPECT_GT(agreement.signal_to_noise, 20);
@@ -15,14 +15,14 @@ struct Agreement {
   double cosine = 0;
   int rows = 0;
   int same_top = 0;  // rows with the same largest element
-  int tops = 0;      // different elements that are the largest of a row of the original
+  int tops = 0;      // number of different positions of the largest element in the original's rows
 };
 
-// Runs <name>_qdq and its original, which are written first where they aren't there, with as many samples; none of them
-// is one to calibrate with.
+// Runs <name>_qdq and its original with that many samples, none of which is used for calibration. Missing models are
+// written first.
 Agreement Compare(const std::string& name, const std::filesystem::path& folder, int samples);
 
-// One line.
+// Returns a line of text.
 std::string AgreementText(const Agreement& agreement);
 
 }  // namespace epiphyte::test

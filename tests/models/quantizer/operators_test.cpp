@@ -1,4 +1,4 @@
-// Each operator that is quantised makes a QDQ unit for the kit, in each form of activations, and computes what it did.
+// Each quantized operator makes a QDQ unit for the kit in each form of activations, and results stay close to float's.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,8 +18,8 @@ using Strings = std::vector<std::string>;
 
 struct OperatorCase {
   const char* name;
-  std::string (*build)(GraphBuilder& graph, const std::string& x);  // x: [1, 8, 6, 6], from a convolution
-  Strings units;                                                    // behind that convolution
+  std::string (*build)(GraphBuilder& graph, const std::string& x);  // x: shape [1, 8, 6, 6], from a convolution
+  Strings units;                                                    // expected units behind that convolution
 };
 
 void PrintTo(const OperatorCase& operator_case, std::ostream* stream) { *stream << operator_case.name; }
@@ -214,7 +214,7 @@ onnx::ModelProto ModelOf(const OperatorCase& operator_case) {
   const std::string conv = graph.Node("Conv", {x, graph.Random("first", {8, 3, 3, 3}, 0.3f)});
   graph.Output(operator_case.build(graph, conv), "y", onnx::TensorProto::FLOAT, {});
   onnx::ModelProto model = FinishModel(std::move(graph), 17);
-  // The output's shape is what inference finds.
+  // The output has the shape that inference finds.
   model.mutable_graph()->mutable_output(0)->mutable_type()->mutable_tensor_type()->clear_shape();
   onnx::shape_inference::InferShapes(model);
   model.mutable_graph()->clear_value_info();

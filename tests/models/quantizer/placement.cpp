@@ -29,7 +29,7 @@ constexpr std::string_view kAnchors[] = {"AveragePool",
                                          "MatMul",
                                          "Softmax"};
 
-// Besides those that only move elements.
+// Operators that are quantized if their operands are, in addition to those that only move elements.
 constexpr std::string_view kFollowers[] = {"Abs",       "Add",          "BatchNormalization",
                                            "Clip",      "Concat",       "DepthToSpace",
                                            "Div",       "Elu",          "Erf",
@@ -45,7 +45,7 @@ constexpr std::string_view kAngles[] = {"Cos", "Sin"};
 
 bool IsClamp(const onnx::NodeProto& node) { return node.op_type() == "Relu" || node.op_type() == "Clip"; }
 
-// One float that stands for infinity.
+// True for a tensor of one float that stands for minus infinity.
 bool IsEndless(const onnx::TensorProto* tensor) {
   if (tensor == nullptr || !IsOneFloat(*tensor)) return false;
   float value = 0;
@@ -57,7 +57,7 @@ bool IsEndless(const onnx::TensorProto* tensor) {
   return value <= -kEndless;
 }
 
-// Gemm with factors of its own would need other scales for its bias.
+// A Gemm with other factors would need other scales for its bias.
 bool IsPlainGemm(const onnx::NodeProto& node) {
   return FloatAttribute(node, "alpha", 1) == 1 && FloatAttribute(node, "beta", 1) == 1 &&
          IntAttribute(node, "transA", 0) == 0;
@@ -123,7 +123,7 @@ void QuantizedPlacement::StayFloatAboveAngles() {
 
 bool QuantizedPlacement::IsAnchor(int node) const { return IsOneOf(index_.node(node).op_type(), kAnchors); }
 
-// True if a unit could be made of the node, whatever surrounds it.
+// True if the node could be a unit, regardless of its neighbours.
 bool QuantizedPlacement::CanBeQuantized(int n) const {
   const onnx::NodeProto& node = index_.node(n);
   const kit::qdq::Rule* rule = rules_[static_cast<size_t>(n)];
@@ -164,7 +164,7 @@ bool QuantizedPlacement::AllNumbersAreQuantized(int n) const {
   return any;
 }
 
-// By a quantised node, or from outside.
+// True if a quantized node reads an output of node n, or if the output is one of the graph.
 bool QuantizedPlacement::IsRead(int n) const {
   const auto& outputs = index_.node(n).output();
   return std::any_of(outputs.begin(), outputs.end(), [this](const std::string& output) {

@@ -1,20 +1,19 @@
-// QuantizedPlacement: decides which operators of a float graph are quantised and which stay float. The kit's rules
-// (epiphyte/kit/qdq/rules.hpp) decide what an operator demands of its inputs, so that each quantised operator makes a
-// QDQ unit.
+// QuantizedPlacement decides which operators of a float graph are quantized and which stay float. The kit's rules
+// (epiphyte/kit/qdq/rules.hpp) say what an operator demands of its inputs, so that each quantized operator makes a QDQ
+// unit.
 //
 //   const QuantizedPlacement placement(index, activations);
 //   if (placement.IsQuantized(n)) …
 //
-// Products, average pools, Softmax and LayerNormalization are quantised everywhere. Another operator with a rule is
-// quantised on two conditions. All its operands are constant or come from quantised operators, and a quantised
-// operator or a graph output reads its results. So the sensitive parts (RMSNorm from Pow to Reciprocal, rotary
-// positions) stay float with everything around them up to the next product. No island of one Slice is quantised by
-// itself.
+// Products, average pools, Softmax and LayerNormalization are quantized everywhere. Another operator with a rule is
+// quantized on two conditions: all its operands are constant or come from quantized operators, and a quantized operator
+// or a graph output reads its results. So the sensitive parts (RMSNorm from Pow to Reciprocal, rotary positions) stay
+// float with everything around them up to the next product, and no Slice is quantized on its own.
 //
-// Every input of a Sin or Cos, direct or indirect, stays float: no scale of 8 bits is fine enough for angles.
+// Every direct or indirect input of a Sin or Cos stays float, because no scale of 8 bits is fine enough for angles.
 //
-// An attention mask, which adds minus infinity, or nearly, to scores, is made in float; Add is quantised, and saturates
-// it (see Mask below).
+// An attention mask adds minus infinity, or nearly, to scores. It is computed in float; the Add is quantized and
+// saturates it (see IsMask).
 #pragma once
 
 #include <set>
@@ -28,20 +27,20 @@ namespace epiphyte::test {
 
 class QuantizedPlacement {
  public:
-  // `activations`: the float values that are no initializers. All are referred to.
+  // `activations`: the float values that are no initializers. The object keeps references to both arguments.
   QuantizedPlacement(const GraphIndex& index, const std::set<std::string>& activations);
 
   bool IsQuantized(int node) const { return node >= 0 && quantized_[static_cast<size_t>(node)]; }
-  // The Relu or Clip that belongs to the unit of a quantised node; -1: none.
+  // The Relu or Clip that belongs to the unit of a quantized node; -1 if there is none.
   int ClampOf(int node) const { return clamp_of_[static_cast<size_t>(node)]; }
-  // It is part of another node's unit.
+  // True if the node is the Relu or Clip of another node's unit.
   bool IsClampOfUnit(int node) const { return is_clamp_[static_cast<size_t>(node)]; }
-  // Rule of a quantised node.
+  // Rule of a quantized node.
   const kit::qdq::Rule& RuleOf(int node) const { return *rules_[static_cast<size_t>(node)]; }
-  // Moves elements: all its float inputs and outputs have one scale.
+  // True if the node moves elements, so that all its float inputs and outputs have one scale.
   bool Moves(int node) const;
 
-  // Mask: the value is added to scores and made of a constant that stands for minus infinity.
+  // True for an attention mask: its producer reads a constant that stands for minus infinity.
   bool IsMask(const std::string& value) const;
 
  private:
@@ -54,14 +53,14 @@ class QuantizedPlacement {
 
   const GraphIndex& index_;
   const std::set<std::string>& activations_;
-  std::vector<const kit::qdq::Rule*> rules_;  // null: no unit is made of it
-  std::vector<bool> angle_;                   // what it makes ends in an angle
+  std::vector<const kit::qdq::Rule*> rules_;  // null: the node makes no unit
+  std::vector<bool> angle_;  // true: the node's result is an input of Sin or Cos, directly or indirectly
   std::vector<bool> quantized_;
   std::vector<int> clamp_of_;
   std::vector<bool> is_clamp_;
 };
 
-// As the kit's rules ask for it: operator, domain, and integer attributes.
+// Returns the node as the kit's rules take it: operator, domain, and integer attributes.
 kit::ir::Node ToKitNode(const onnx::NodeProto& node);
 
 }  // namespace epiphyte::test

@@ -25,7 +25,7 @@ std::vector<std::string> OperatorsOf(const onnx::ModelProto& model) {
   return names;
 }
 
-// The pieces as PyTorch exports them.
+// A layer normalization in pieces, as PyTorch exports it.
 onnx::ModelProto LayerNormInPieces(int opset, bool mean_is_read_elsewhere = false) {
   GraphBuilder graph("pieces");
   const std::string x = graph.Input("x", onnx::TensorProto::FLOAT, {2, 16});

@@ -60,7 +60,7 @@ std::string QdqWriter::AddTensor(const std::string& name, onnx::TensorProto::Dat
   return tensor->name();
 }
 
-// Values that only move share them.
+// Adds a scale or zero point of an activation. Values that only move elements share the parameters of their source.
 std::string QdqWriter::AddParameter(const std::string& name, const Linear& linear, bool is_scale) {
   std::string& known = parameters_[name];
   if (!known.empty()) return known;
@@ -133,7 +133,7 @@ void QdqWriter::AddDequantize(const std::string& name, const Stored& stored, con
   axis->set_i(stored.axis);
 }
 
-// For one reader, or for all of them.
+// Adds a DequantizeLinear for one reader, or returns the one that all readers share.
 std::string QdqWriter::Dequantize(const std::string& value, const Stored& stored) {
   std::string& shared = shared_dequantize_[stored.numbers];
   if (!options_.dedicated_dequantize && !shared.empty()) return shared;
@@ -167,7 +167,7 @@ QdqWriter::Stored QdqWriter::QuantizeWeightsOf(int n, int input, float input_sca
   const kit::qdq::Rule& rule = placement_.RuleOf(n);
   const onnx::TensorProto& constant = *index_.Initializer(node.input(input));
   const std::vector<int64_t> dims = DimsOf(constant);
-  // The channels of a grouped ConvTranspose are those of one group, and its bias has those of all.
+  // ONNX's axis of a grouped ConvTranspose has the channels of one group, while its bias has those of all groups.
   const bool grouped = node.op_type() == "ConvTranspose" && IntAttribute(node, "group", 1) != 1;
   int64_t axis = -1;
   if (options_.per_channel && rule.signed_weights && !grouped) {
@@ -187,7 +187,7 @@ QdqWriter::Stored QdqWriter::QuantizeWeightsOf(int n, int input, float input_sca
   }
   const std::vector<float> floats = file_.Floats(constant);
   QuantizedWeights weights = QuantizeWeights(floats, dims, axis, {});
-  // Only where a bias asks for it do weights depend on more than themselves.
+  // The least scales count only if the bias needs a larger scale; otherwise the weights depend on nothing else.
   if (std::equal(least.begin(), least.end(), weights.scales.begin(), std::less_equal<>())) {
     least.clear();
   } else {
@@ -207,7 +207,7 @@ QdqWriter::Stored QdqWriter::QuantizeWeightsOf(int n, int input, float input_sca
   return stored;
 }
 
-// A bias that isn't constant, or not one row, stays as it is.
+// A bias that isn't constant or isn't one-dimensional stays float.
 void QdqWriter::WriteBias(int n, onnx::NodeProto* node, const Stored& weights) {
   const kit::qdq::Rule& rule = placement_.RuleOf(n);
   for (int i = 0; i < node->input_size(); ++i) {
@@ -280,7 +280,7 @@ void QdqWriter::WriteUnit(int n) {
   const bool clamps = clamp >= 0 && !IsIdle(clamp, ranges_.Of(index_.node(clamp).output(0)));
   if (clamp >= 0 && !clamps) node.set_output(0, index_.node(clamp).output(0));
 
-  // Readers in float find the value under its name.
+  // Readers in float read the dequantized value under the value's original name.
   onnx::NodeProto* last = graph_.add_node();
   *last = std::move(node);
   if (clamps) {

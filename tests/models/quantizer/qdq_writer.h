@@ -1,4 +1,4 @@
-// QdqWriter: writes the quantised graph.
+// QdqWriter writes the quantized graph.
 //
 //   onnx::GraphProto graph = QdqWriter(file, index, placement, ranges, options).Write();
 #pragma once
@@ -15,20 +15,20 @@ namespace epiphyte::test {
 
 class QdqWriter {
  public:
-  // All are referred to.
+  // The object keeps references to all arguments.
   QdqWriter(const ModelFile& file, const GraphIndex& index, const QuantizedPlacement& placement,
             const QuantizedRanges& ranges, const QuantizeOptions& options);
   onnx::GraphProto Write();
 
  private:
-  // Initializers that a DequantizeLinear reads.
+  // Initializers that a DequantizeLinear reads, or the result of a QuantizeLinear with its parameters.
   struct Stored {
     std::string numbers, scale, zero_point;
-    int64_t axis = -1;  // -1: one scale
+    int64_t axis = -1;  // -1 for one scale
     std::vector<float> scales;
   };
 
-  std::string Fresh(const std::string& name);  // not in use yet
+  std::string Fresh(const std::string& name);  // returns a name that is not in use yet
   template <typename T>
   std::string AddTensor(const std::string& name, onnx::TensorProto::DataType type, const std::vector<int64_t>& dims,
                         const std::vector<T>& values);
@@ -40,7 +40,7 @@ class QdqWriter {
 
   bool IsReadInFloat(const std::string& value) const;
   bool IsQuantizedRead(int reader, const std::string& value) const;
-  // The 8-bit form of an activation, written when it isn't there yet.
+  // Returns the 8-bit form of an activation, and writes it if it isn't there yet.
   const Stored& Quantize(const std::string& value, const std::string& real);
   std::string Dequantize(const std::string& value, const Stored& stored);
   void AddDequantize(const std::string& name, const Stored& stored, const std::string& output);
@@ -56,10 +56,10 @@ class QdqWriter {
   const QuantizeOptions& options_;
   onnx::GraphProto graph_;
   std::set<std::string> names_;
-  std::map<std::string, Stored> activations_;                                         // by value
-  std::map<std::tuple<std::string, int64_t, std::vector<float>>, Stored> constants_;  // by name, axis, least scales
-  std::map<std::string, std::string> shared_dequantize_;                              // by 8-bit value
-  std::map<std::string, std::string> parameters_;                                     // scales and zero points, by name
+  std::map<std::string, Stored> activations_;                                         // key: name of the float value
+  std::map<std::tuple<std::string, int64_t, std::vector<float>>, Stored> constants_;  // key: name, axis, least scales
+  std::map<std::string, std::string> shared_dequantize_;                              // key: name of the 8-bit value
+  std::map<std::string, std::string> parameters_;  // scales and zero points; key: name
 };
 
 }  // namespace epiphyte::test

@@ -1,4 +1,4 @@
-// The rules of the quantised graph, each on a graph that is small enough to be read.
+// The rules of the quantized graph, each on a graph that is small enough to be read.
 
 #include "tests/models/quantizer/quantize.h"
 
@@ -24,7 +24,7 @@ using ::testing::IsEmpty;
 constexpr auto kFloat = onnx::TensorProto::FLOAT;
 constexpr QuantizeOptions kSymmetric = {.activations = {onnx::TensorProto::INT8, true}};
 
-// A graph with one input x: [1, 4, 6, 6]. Its convolutions keep that shape.
+// A graph with one input x of shape [1, 4, 6, 6]. Its convolutions keep that shape.
 class SmallGraph {
  public:
   SmallGraph() : graph_("small"), x_(graph_.Input("x", kFloat, {1, 4, 6, 6})) {}
@@ -52,7 +52,7 @@ std::vector<const onnx::NodeProto*> ReadersOf(const onnx::ModelProto& model, con
   return readers;
 }
 
-// The QuantizeLinear behind a node, and the DequantizeLinear in front of its input.
+// Return the QuantizeLinear behind a node, and the DequantizeLinear in front of one of its inputs.
 const onnx::NodeProto& QuantizeBehind(const onnx::ModelProto& model, const onnx::NodeProto& node) {
   return *ReadersOf(model, node.output(0)).at(0);
 }
@@ -90,7 +90,7 @@ TEST(Quantize, AnOutputThatIsReadToo) {
   EXPECT_GT(SignalToNoise(model, quantized), 25);
 }
 
-// ONNX Runtime refuses models in which two nodes have one name.
+// ONNX Runtime refuses models in which two nodes have the same name.
 TEST(Quantize, NoTwoNodesHaveOneName) {
   SmallGraph graph;
   const std::string middle = graph.Conv(graph.x(), "w1");
@@ -247,7 +247,7 @@ TEST(Quantize, InputsOfConcatHaveTheirOwnScales) {
 
 TEST(Quantize, PercentilesGiveUpOutliers) {
   SmallGraph graph;
-  // Ninth powers are mostly small, and large at the ends.
+  // Ninth powers are mostly small, but large at both ends of the range.
   graph.Output(graph.Node("MatMul", {graph.Node("Pow", {graph.x(), graph.builder().FloatConstant(9)}),
                                      graph.builder().Random("w", {6, 6}, 0.5f)}),
                "y");
@@ -340,7 +340,7 @@ TEST(Quantize, RotationsStayFloatWithWhatLeadsToThem) {
               ElementsAre("float MatMul", "Conv", "float Transpose", "float Neg", "float Sin", "float Mul", "Conv"));
 }
 
-// Two of six positions are masked.
+// A model that masks two of six positions.
 onnx::ModelProto Masked() {
   GraphBuilder graph("masked");
   const std::string x = graph.Input("x", kFloat, {1, 6, 6});

@@ -19,22 +19,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Raise it when quantised models change, so that files of an older quantiser are written again.
+// Revision of the quantizer. Raise it when quantized models change, so that files of an older quantizer are written
+// again.
 constexpr int kRevision = 6;
 constexpr std::string_view kSuffix = "_qdq";
-// A multiple of kImageScenes, above all others in use: image k of these shows scene k.
+// Index of the first prototype image: a multiple of kImageScenes above all other indices in use, so that image k of
+// these shows scene k % kImageScenes.
 constexpr uint64_t kFirstPrototype = 1 << 20;
 constexpr std::string_view kLlama[] = {"llama_prefill", "llama_decode"};
 
 constexpr std::string_view kFitted = "_fitted";
 struct Network {
   std::string_view name;
-  int images_of_scene;      // to fit the classifier to
-  int images_to_normalize;  // 0: residual sums keep images apart
+  int images_of_scene;      // number of images of each scene to which the classifier is fitted
+  int images_to_normalize;  // number of images for FitNormalization; 0 if residual sums keep images apart without it
 };
 constexpr Network kClassifiers[] = {{"resnet50", 1, 0}, {"mobilenetv2", 8, 16}};
 
-// Class k is that of images that show scene k.
+// Writes the model with a fitted classifier, in which images of scene k have class k.
 fs::path WriteFitted(const Network& network, const fs::path& folder) {
   const fs::path path = ModelPath(std::string(network.name) + std::string(kFitted), folder);
   const std::string variant = "fitted " + std::to_string(kRevision);
@@ -65,8 +67,8 @@ std::string VariantOf(const QuantizedModelOptions& options) {
          std::to_string(options.samples);
 }
 
-// Gives the inputs the sizes that they have in a sample: who compiles for an NPU exports one model for each shape.
-// Sizes of outputs that only a run would tell are left open.
+// Gives the inputs the sizes that they have in a sample, because compilers for NPUs take one model for each shape.
+// Output sizes that only a run can tell stay open.
 void FixSizes(onnx::GraphProto* graph, const Sample& sample) {
   const auto dims_of = [](onnx::ValueInfoProto& value) {
     return value.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim();
@@ -117,7 +119,7 @@ void WriteLlama(const fs::path& folder, const QuantizedModelOptions& options) {
   if (fs::exists(weights_path) && IsCurrent(paths[0], VariantOf(options)) && IsCurrent(paths[1], VariantOf(options))) {
     return;
   }
-  // A model that stands must have its weights: models go first and come last.
+  // An existing model must always have its weights, so models are removed before the weights change and written last.
   for (const fs::path& path : paths) fs::remove(path);
   ExternalWeights weights(TemporaryPath(weights_path), "llama_qdq.weights");
   onnx::ModelProto models[2];

@@ -1,4 +1,4 @@
-// The large quantised models: the operators in units, and the distance from the original models.
+// The large quantized models: their operators in QDQ units, and their distance from the original models.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ fs::path Folder() {
   return SharedModels(EPIPHYTE_BINARY_DIR, own.path());
 }
 
-// With all weights inside, so that scales can be read.
+// Reads a model with all weights inside, so that scales can be read.
 onnx::ModelProto Read(const std::string& name) {
   const fs::path path = WriteQuantizedModel(name, Folder());
   EXPECT_NO_THROW(onnx::checker::check_model(path.string()));
@@ -84,13 +84,13 @@ TEST(QuantizedBertBase, AgreesWithTheFloatModel) {
   EXPECT_GE(agreement.same_top, agreement.rows * 85 / 100);
 }
 
-// Products, Softmax and the gates are in units. Between them are rotations, norms and the residual stream.
+// Products, Softmax and the gates are in units. Rotations, norms and the residual stream between them stay float.
 TEST(QuantizedLlama, HasItsProductsInUnits) {
   for (const char* name : {"llama_prefill_qdq", "llama_decode_qdq"}) {
     const onnx::ModelProto model = Read(name);
     std::map<std::string, int> units = Counted(UnitsOf(model));
     EXPECT_EQ(units["MatMul"], 8 * 9 + 1) << name;
-    EXPECT_EQ(units["float MatMul"], 1) << name;  // positions
+    EXPECT_EQ(units["float MatMul"], 1) << name;  // rotary positions
     EXPECT_EQ(units["Softmax"], 8) << name;
     EXPECT_EQ(units["Sigmoid"], 8) << name;
   }
@@ -118,7 +118,7 @@ TEST(QuantizedLlama, SharesEachWeightOfThePair) {
   EXPECT_EQ(prefill, places("llama_decode_qdq"));
   EXPECT_TRUE(prefill.contains("lm_head_quantized"));
   EXPECT_TRUE(prefill.contains("model.embed_tokens"));
-  // 7 products of 8 layers and the head with numbers and scales, the table, 17 norms.
+  // Numbers and scales of 7 products in each of 8 layers and of the head, the embedding table, and 17 norms.
   EXPECT_GE(prefill.size(), 57u * 2 + 1 + 17);
 }
 

@@ -74,7 +74,7 @@ TEST(WriteQuantizedModel, TakesOnlyNamesOfQuantisedModels) {
   EXPECT_THROW(WriteQuantizedModel("nothing_qdq", dir.path()), std::invalid_argument);
 }
 
-// A network of one normalisation, with a mean and variance that are far from those of its input.
+// The network has one normalization, with a mean and variance that are far from those of its input.
 TEST(FitNormalization, GivesEachNormalisationWhatComesToIt) {
   GraphBuilder graph("tiny_network");
   const std::string x = graph.Input("image", onnx::TensorProto::FLOAT, {1, 3, 16, 16});

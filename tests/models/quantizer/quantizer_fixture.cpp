@@ -28,7 +28,7 @@ kit::ir::Attribute ToKit(const onnx::AttributeProto& attribute) {
   }
 }
 
-// The model as the kit has it: constants are those of the model, which outlives the graph.
+// The model as a graph of the kit. Its constants refer to the model, which must outlive it.
 class KitGraph {
  public:
   explicit KitGraph(const onnx::ModelProto& model) : index_(model.graph()) {

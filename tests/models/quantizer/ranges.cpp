@@ -5,8 +5,8 @@
 namespace epiphyte::test {
 namespace {
 
-// How far below the lowest score a masked one lies. e^-8 is less than half a quantum of Softmax's 8 bits, so that
-// nothing is left of it.
+// Distance of a masked score from the lowest score. e^-8 is less than half a quantum of Softmax's 8 bits, so that the
+// masked score becomes 0.
 constexpr double kMaskDepth = 8;
 
 }  // namespace
@@ -51,7 +51,8 @@ void QuantizedRanges::Widen(const std::string& value, Range range) {
   known->second.high = std::max(known->second.high, range.high);
 }
 
-// The sum keeps room below the lowest score, and the mask reaches down to there from the highest.
+// The range of the sum extends kMaskDepth below the lowest score. The mask's range covers the distance from the highest
+// score to that bound.
 void QuantizedRanges::AddMaskedScores(const onnx::NodeProto& add, const std::string& mask, const std::string& scores) {
   Range sum = Measured(add.output(0));
   sum.low -= kMaskDepth;

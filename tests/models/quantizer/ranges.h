@@ -1,4 +1,4 @@
-// QuantizedRanges: the scale and zero point of each value that is quantised.
+// QuantizedRanges holds the scale and zero point of each quantized value.
 //
 //   const QuantizedRanges ranges(index, placement, seen, options);
 //   const Linear& x = ranges.Of("x");
@@ -29,7 +29,7 @@ class QuantizedRanges {
   const ActivationMap& seen_;
   const QuantizeOptions& options_;
   std::map<std::string, std::string> moved_from_;
-  std::map<std::string, Range> ranges_;  // by source
+  std::map<std::string, Range> ranges_;  // key: name of the source
   std::map<std::string, Linear> linear_;
 };
 

@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kBuckets = 1 << 16;
 constexpr uint32_t kSign = 0x80000000u;
 
-// Integers in the order of the floats that they are made of, and back.
+// Maps a float to an integer that keeps the order of floats, and back.
 uint32_t ToOrdered(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   return (bits & kSign) != 0 ? ~bits : bits | kSign;

@@ -37,7 +37,7 @@ TEST(ActivationStatistics, IsNothingWithoutNumbers) {
 }
 
 TEST(ActivationStatistics, LeavesOutTheTailsOfBothSigns) {
-  std::vector<float> values = Counting(1000, 0.01f);  // up to 10
+  std::vector<float> values = Counting(1000, 0.01f);  // numbers up to 10
   for (float& value : values) value -= 5;
   values.push_back(1000);
   values.push_back(-1000);

@@ -19,7 +19,7 @@ GraphIndex::GraphIndex(const onnx::GraphProto& graph) : graph_(&graph) {
   }
 }
 
-// Names that the body makes itself come along, which does no harm: an outer value of that name would be hidden.
+// Adds names that the body defines itself, too. That does no harm, because they hide outer values of the same name.
 void GraphIndex::AddCaptured(const onnx::GraphProto& body) {
   for (const onnx::ValueInfoProto& output : body.output()) captured_.insert(output.name());
   for (const onnx::NodeProto& node : body.node()) {

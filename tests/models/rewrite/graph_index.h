@@ -1,4 +1,4 @@
-// GraphIndex: who makes and who reads the values of a graph, by name. It refers to the graph, which must not change
+// GraphIndex finds the producers and readers of a graph's values by name. It refers to the graph, which must not change
 // meanwhile.
 //
 //   const GraphIndex index(model.graph());
@@ -20,13 +20,13 @@ class GraphIndex {
 
   const onnx::GraphProto& graph() const { return *graph_; }
   const onnx::NodeProto& node(int n) const { return graph_->node(n); }
-  int Producer(const std::string& value) const;                         // -1: none
-  const std::vector<int>& Readers(const std::string& value) const;      // a node for each time that it reads the value
-  const onnx::TensorProto* Initializer(const std::string& name) const;  // null: it is none
+  int Producer(const std::string& value) const;  // -1 if no node produces it
+  const std::vector<int>& Readers(const std::string& value) const;  // a node appears once for each time that it reads it
+  const onnx::TensorProto* Initializer(const std::string& name) const;  // null if it is no initializer
   bool IsOutput(const std::string& value) const { return outputs_.contains(value); }
-  // Read in the body of a node.
+  // True if the body of a node reads the value.
   bool IsCaptured(const std::string& value) const { return captured_.contains(value); }
-  // The one node that reads it and can have it to itself; -1: several, none, or it is an output or captured.
+  // Returns the only reader of the value; -1 if there are several or none, or if the value is an output or captured.
   int OnlyReader(const std::string& value) const;
 
  private:

@@ -14,7 +14,7 @@ std::string RawBytes(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
-// Everything that a node reads, in its bodies, too.
+// Adds all values that a node reads, including those read in its bodies.
 void AddRead(const onnx::NodeProto& node, std::set<std::string>* read) {
   read->insert(node.input().begin(), node.input().end());
   for (const onnx::AttributeProto& attribute : node.attribute()) {
@@ -54,7 +54,7 @@ std::vector<onnx::NodeProto> GraphRewriter::TakeNodes() {
   std::vector<onnx::NodeProto> nodes;
   for (onnx::NodeProto& node : *graph_.mutable_node()) nodes.push_back(std::move(node));
   graph_.clear_node();
-  // Known types and shapes of values may be wrong after the rewrite.
+  // The recorded types and shapes of values may be wrong after the rewrite.
   graph_.clear_value_info();
   return nodes;
 }
@@ -113,7 +113,7 @@ std::string GraphRewriter::Bytes(const std::string& name, Elem type, const std::
 }
 
 void GraphRewriter::DropUnused() {
-  // A node stands behind those that it reads, so that one pass from the end finds all.
+  // A node stands behind the nodes that it reads, so one pass from the end finds all that are needed.
   std::set<std::string> read;
   for (const onnx::ValueInfoProto& output : graph_.output()) read.insert(output.name());
   std::vector<bool> stays(static_cast<size_t>(graph_.node_size()));

@@ -1,4 +1,4 @@
-// GraphRewriter: writes the nodes of a graph anew, one after the other, so that each becomes one or several others.
+// GraphRewriter writes the nodes of a graph anew, one after the other. Each node becomes one or several others.
 //
 //   GraphRewriter rewriter(model.mutable_graph());
 //   for (onnx::NodeProto& node : rewriter.TakeNodes()) {
@@ -23,24 +23,24 @@ class GraphRewriter {
  public:
   using Elem = onnx::TensorProto::DataType;
 
-  // It refers to the graph. Bodies of nodes stay as they are.
+  // Keeps a reference to the graph. Bodies of nodes are not rewritten.
   explicit GraphRewriter(onnx::GraphProto* graph);
 
-  // All nodes, in their order, once; the graph has none then.
+  // Removes all nodes from the graph and returns them in order. Call it once.
   std::vector<onnx::NodeProto> TakeNodes();
 
   void Keep(onnx::NodeProto node) { *graph_.add_node() = std::move(node); }
-  // `output` empty: a fresh name. The result is its name.
+  // Adds a node and returns the name of its output: `output`, or a new name if `output` is empty.
   std::string Emit(const std::string& op_type, const std::vector<std::string>& inputs, const std::string& output = "",
                    const std::vector<Attribute>& attributes = {}, const std::string& domain = "");
 
-  // The tensor of an initializer or of a Constant node's `value`; null for any other value. Valid until the next
-  // initializer is added.
+  // Returns the tensor of an initializer or of a Constant node's `value`; null for any other value. Valid until the
+  // next initializer is added.
   const onnx::TensorProto* Constant(const std::string& value) const;
-  // The numbers of a constant INT64 tensor. Throws std::invalid_argument when it is none.
+  // Returns the numbers of a constant INT64 tensor. Throws std::invalid_argument for any other value.
   std::vector<int64_t> IntsOf(const std::string& value) const;
 
-  // Initializers. An initializer with an existing name stays unchanged.
+  // The next three functions add an initializer and return its name. An existing initializer with that name is kept.
   std::string Floats(const std::string& name, const std::vector<int64_t>& dims, const std::vector<float>& values);
   std::string Ints(const std::string& name, const std::vector<int64_t>& dims, const std::vector<int64_t>& values);
   std::string Bytes(const std::string& name, Elem type, const std::vector<int64_t>& dims, std::string bytes);
@@ -52,16 +52,16 @@ class GraphRewriter {
   void Remember();
 
   onnx::GraphProto& graph_;
-  std::map<std::string, onnx::TensorProto> small_;  // the values of Constant nodes
+  std::map<std::string, onnx::TensorProto> small_;  // tensors of Constant nodes, by output
   std::map<std::string, int> initializers_;
   int made_ = 0;
 };
 
-// Adds the attribute, or replaces the one of its name.
+// Adds the attribute, or replaces the one with its name.
 void SetAttribute(onnx::NodeProto* node, const Attribute& attribute);
 void EraseAttribute(onnx::NodeProto* node, const std::string& name);
 
-// The elements of a FLOAT tensor that is inside the model.
+// Returns the elements of a FLOAT tensor that is stored inside the model.
 std::vector<float> FloatsOf(const onnx::TensorProto& tensor);
 
 }  // namespace epiphyte::test

@@ -1,4 +1,4 @@
-// ModelFile: a float model and the folder that its external tensors are read from.
+// ModelFile is a float model and the folder from which its external tensors are read.
 //
 //   ModelFile file = ReadModelFile("models/llama_decode.onnx");
 //   std::vector<float> weights = file.Floats(*initializer);
@@ -19,16 +19,16 @@ struct ModelFile {
 
   int64_t Opset() const;  // opset of ai.onnx
   void SetOpset(int64_t version);
-  // The elements of a FLOAT tensor. Throws std::runtime_error when they aren't there.
+  // Returns the elements of a FLOAT tensor. Throws std::runtime_error if they are missing.
   std::vector<float> Floats(const onnx::TensorProto& tensor) const;
-  // The bytes of any tensor but a string one, wherever they are.
+  // Returns the bytes of any tensor but a string tensor, from the model or from an external file.
   std::string Bytes(const onnx::TensorProto& tensor) const;
 };
 
-// Throws std::runtime_error when the file is no model.
+// Throws std::runtime_error if the file is no model.
 ModelFile ReadModelFile(const std::filesystem::path& path);
 
-// A scalar or tensor of one FLOAT element, read from the model itself.
+// True for a scalar or tensor of one FLOAT element that is stored inside the model.
 bool IsOneFloat(const onnx::TensorProto& tensor);
 int64_t ElementCount(const onnx::TensorProto& tensor);
 

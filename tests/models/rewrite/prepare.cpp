@@ -13,7 +13,7 @@
 namespace epiphyte::test {
 namespace {
 
-using Doomed = std::set<int>;  // nodes that go
+using Doomed = std::set<int>;  // indices of the nodes to remove
 
 void RemoveNodes(onnx::GraphProto* graph, const Doomed& doomed) {
   int kept = 0;
@@ -63,7 +63,7 @@ void MakeConstantsInitializers(onnx::GraphProto* graph) {
 
 // --- BatchNormalization
 
-// y = x * factor + offset, by channel.
+// y = x * factor + offset, for each channel.
 struct Affine {
   std::vector<float> factor, offset;
 };
@@ -84,7 +84,7 @@ std::optional<Affine> ReadNormalization(const ModelFile& file, const GraphIndex&
   return affine;
 }
 
-// Multiplies the weights by the factors, and makes a bias of the offsets.
+// Multiplies the weights by the factors, and adds the offsets as a bias.
 void FoldNormalization(ModelFile* file, int conv, int normalization) {
   onnx::GraphProto* graph = file->model.mutable_graph();
   const GraphIndex index(*graph);
@@ -103,7 +103,7 @@ void FoldNormalization(ModelFile* file, int conv, int normalization) {
     const std::vector<float> old = file->Floats(*bias);
     for (size_t c = 0; c < offsets.size(); ++c) offsets[c] += old[c] * affine->factor[c];
   }
-  // Convolutions may share weights and not what follows them.
+  // Convolutions may share weights but be followed by different normalizations, so each gets weights of its own.
   std::string name = weights->name() + "_folded";
   if (index.Initializer(name) != nullptr) name += "_" + std::to_string(conv);
   const std::vector<int64_t> dims(weights->dims().begin(), weights->dims().end());
@@ -171,7 +171,7 @@ class LayerNormalizationFuser {
   }
 
  private:
-  // The node that alone reads the value, if it is of that type, else -1.
+  // Returns the only reader of the value if it has that type, otherwise -1.
   int Next(const std::string& value, const char* op_type) const {
     const int n = index_.OnlyReader(value);
     return n >= 0 && index_.node(n).op_type() == op_type ? n : -1;
@@ -184,13 +184,13 @@ class LayerNormalizationFuser {
            IntAttribute(node, "keepdims", 1) == 1;
   }
 
-  // The operand of a two-operand node besides `value`, if it is an initializer.
+  // Returns the other operand of a node with two operands if it is an initializer, otherwise null.
   const onnx::TensorProto* ConstantBeside(int n, const std::string& value) const {
     const onnx::NodeProto& node = index_.node(n);
     return index_.Initializer(node.input(node.input(0) == value ? 1 : 0));
   }
 
-  // From the ReduceMean of x: (x - mean) / sqrt(mean((x - mean)^2) + epsilon) * weight + bias
+  // Fuses (x - mean) / sqrt(mean((x - mean)^2) + epsilon) * weight + bias, beginning with the ReduceMean of x.
   void TryFrom(int mean) {
     if (!IsMeanOfLastAxis(index_.node(mean))) return;
     const std::string& x = index_.node(mean).input(0);
@@ -243,7 +243,7 @@ class LayerNormalizationFuser {
   Doomed doomed_;
 };
 
-// Between 13 and 17 one operator computes something else with the same attributes.
+// Between opset 13 and 17, RoiAlign is the only operator that changed its result for the same attributes.
 bool MayBecomeOpset17(const ModelFile& file) {
   const auto& nodes = file.model.graph().node();
   return file.Opset() >= 17 || (file.Opset() >= 13 && std::none_of(nodes.begin(), nodes.end(), [](const auto& node) {
@@ -258,7 +258,7 @@ void PrepareForQuantization(ModelFile* file) {
   FoldBatchNormalization(file);
   MakeDivisionsProducts(file);
   if (MayBecomeOpset17(*file)) LayerNormalizationFuser(file).Fuse();
-  // Known types and shapes of values may be wrong after the rewrites.
+  // The recorded types and shapes of values may be wrong after the rewrites.
   file->model.mutable_graph()->clear_value_info();
 }
 

@@ -7,7 +7,7 @@
 namespace epiphyte::test {
 
 ValueShapes::ValueShapes(onnx::ModelProto* model) {
-  // The last argument enables data propagation, so that computed shapes are inferred too.
+  // The last argument enables data propagation, so that computed shapes are inferred, too.
   onnx::shape_inference::InferShapes(*model, onnx::OpSchemaRegistry::Instance(), {false, 0, true});
   const auto add = [&](const onnx::ValueInfoProto& value) {
     if (!value.type().tensor_type().has_shape()) return;

@@ -1,4 +1,4 @@
-// ValueShapes: the shapes of a graph's values, as far as ONNX's inference knows them.
+// ValueShapes holds the shapes of a graph's values, as far as ONNX's inference knows them.
 //
 //   const ValueShapes shapes(&model);
 //   const int64_t channels = shapes.Of("x")[1];
@@ -17,9 +17,9 @@ class ValueShapes {
  public:
   explicit ValueShapes(onnx::ModelProto* model);
 
-  // -1 is an open dimension. Null when not even the rank is known.
+  // Returns null if not even the rank is known. An open dimension is -1.
   const std::vector<int64_t>* Find(const std::string& value) const;
-  // Variant that throws std::invalid_argument for an unknown shape.
+  // Returns the shape, or throws std::invalid_argument if it is unknown.
   const std::vector<int64_t>& Of(const std::string& value) const;
 
  private:

@@ -34,7 +34,7 @@ void MakeFloat16(onnx::TensorProto* tensor) {
 onnx::ModelProto ToFloat16(onnx::ModelProto model) {
   onnx::GraphProto* graph = model.mutable_graph();
   graph->clear_value_info();
-  // Regions and scales of Resize are float whatever it resizes.
+  // The regions and scales of Resize are float, whatever type it resizes.
   std::set<std::string> float_always;
   for (const onnx::NodeProto& node : graph->node()) {
     if (node.op_type() != "Resize") continue;

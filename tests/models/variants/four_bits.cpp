@@ -12,9 +12,10 @@ namespace epiphyte::test {
 namespace {
 
 constexpr int64_t kBlock = 32;
-constexpr int kInt4 = 22;  // TensorProto::DataType; libonnx knows it since 1.16
+constexpr int kInt4 = 22;  // TensorProto::INT4, which libonnx has since 1.16
 
-// Weights [rows, columns] in blocks down the rows: numbers from -8 to 7, scales [rows / kBlock, columns].
+// Weights of shape [rows, columns] in blocks along the rows: numbers from -8 to 7, scales of shape [rows / kBlock,
+// columns].
 struct FourBits {
   int64_t rows = 0, columns = 0;
   std::vector<int8_t> numbers;
@@ -27,7 +28,7 @@ struct FourBits {
     for (int64_t block = 0; block < rows / kBlock; ++block) {
       for (int64_t column = 0; column < columns; ++column) {
         const auto at = [&](int64_t i) { return static_cast<size_t>((block * kBlock + i) * columns + column); };
-        float widest = 0;  // with its sign: it becomes -8
+        float widest = 0;  // number of largest magnitude, with its sign; it is quantized to -8
         for (int64_t i = 0; i < kBlock; ++i) {
           if (std::abs(values[at(i)]) > std::abs(widest)) widest = values[at(i)];
         }
@@ -67,7 +68,8 @@ void RewriteProducts(onnx::ModelProto* model, const Write& write) {
   graph.DropUnused();
 }
 
-// [columns, blocks, bytes]: the numbers of a block side by side, the first in the lower half, 8 standing for zero.
+// The numbers have the shape [columns, blocks, bytes]. Two of them share a byte, the first in its lower half; 8 stands
+// for zero.
 void WriteNBits(GraphRewriter* graph, const onnx::NodeProto& node, const std::string& name, const FourBits& weight) {
   const int64_t blocks = weight.rows / kBlock;
   std::string bytes;
@@ -101,7 +103,7 @@ void WriteDequantized(GraphRewriter* graph, const onnx::NodeProto& node, const s
   graph->Emit("MatMul", {node.input(0), real}, node.output(0));
 }
 
-// Changes since opset 17: axes of means are inputs.
+// The only change since opset 17 that matters here: ReduceMean takes its axes as an input.
 void RaiseToOpset21(onnx::ModelProto* model) {
   GraphRewriter graph(model->mutable_graph());
   for (onnx::NodeProto& node : graph.TakeNodes()) {

@@ -44,7 +44,7 @@ class OlderExporter {
     graph_.Keep(std::move(node));
   }
 
-  // The numbers of input 1.
+  // Replaces input 1, a constant of integers, by the attribute `name`.
   void MoveToAttribute(onnx::NodeProto* node, const char* name) {
     if (node->input_size() < 2) return;
     const Ints numbers = graph_.IntsOf(node->input(1));
@@ -52,8 +52,8 @@ class OlderExporter {
     SetAttribute(node, {name, numbers});
   }
 
-  // Makes negative axes positive if the rank is known. For an unknown rank they stay: tools of that time let them
-  // through as they do now.
+  // Makes negative axes positive if the rank is known. For an unknown rank they stay negative, as tools of that time
+  // left them, too.
   void CountAxesFromTheFront(onnx::NodeProto* node) {
     const int64_t rank = node->input_size() == 0 ? 0 : KnownRank(node->input(0));
     for (onnx::AttributeProto& attribute : *node->mutable_attribute()) {
@@ -67,7 +67,8 @@ class OlderExporter {
     return shape == nullptr ? 0 : static_cast<int64_t>(shape->size());
   }
 
-  // Softmax ran over all axes from its own on: where that isn't the last for certain, it was taken apart.
+  // In opset 9, Softmax runs over all axes from `axis` on. If `axis` isn't known to be the last one, Softmax is written
+  // in pieces.
   void WriteSoftmax(onnx::NodeProto node) {
     const int64_t rank = KnownRank(node.input(0)), axis = IntAttribute(node, "axis", -1);
     if (axis == -1 || axis == rank - 1) {
@@ -87,7 +88,7 @@ class OlderExporter {
     graph_.Keep(std::move(node));
   }
 
-  // Statistics that were merged into scale and bias: the mean is zero, the variance one.
+  // Merges mean and variance into scale and bias. The mean then is zero and the variance one.
   void WriteNormalization(const onnx::NodeProto& node) {
     std::vector<float> parts[4];  // scale, bias, mean, variance
     for (int i = 0; i < 4; ++i) {
@@ -138,7 +139,7 @@ class OlderExporter {
     graph_.Emit("Clip", {node.input(0)}, node.output(0), bounds);
   }
 
-  // Without ceil_mode the window that reaches over the end has padding there.
+  // ceil_mode doesn't exist in opset 9. The padding at the end is increased by the same amount.
   void WriteMaxPool(onnx::NodeProto node) {
     const bool rounds_up = IntAttribute(node, "ceil_mode", 0) != 0;
     EraseAttribute(&node, "ceil_mode");

@@ -31,7 +31,7 @@ class TensorFlowExporter {
   }
 
  private:
-  // Channels come last.
+  // Turns image inputs to channels last, with a Transpose behind each.
   void TurnInputs(std::vector<onnx::NodeProto>* nodes) {
     for (onnx::ValueInfoProto& input : *model_.mutable_input()) {
       if (!IsImage(input)) continue;
@@ -76,7 +76,7 @@ class TensorFlowExporter {
     return tensor != nullptr && IsOneFloat(*tensor) && FloatsOf(*tensor)[0] == 2;
   }
 
-  // Padding of its own in front of a stride, "SAME" where there is none.
+  // A padded Conv with a stride gets a Pad in front of it. Without a stride, its padding becomes "SAME".
   void WriteConv(const onnx::NodeProto& node) {
     onnx::NodeProto conv = node;
     const auto numbers = [&](const char* name) {
@@ -143,7 +143,7 @@ class TensorFlowExporter {
     graph_.Emit("Add", {product, node.input(2)}, node.output(0));
   }
 
-  // A MatMul of a batch of rows becomes one of a single matrix, with a Reshape before and after.
+  // A MatMul of a batch of rows becomes a MatMul of one matrix, with a Reshape before and after.
   void WriteMatMul(const onnx::NodeProto& node) {
     const onnx::TensorProto* weight = graph_.Constant(node.input(1));
     const Ints* known = shapes_.Find(node.input(0));
@@ -171,8 +171,8 @@ class TensorFlowExporter {
     graph_.Emit("Mul", {node.input(0), factor}, node.output(0));
   }
 
-  // Layer normalisation, (x - mean) / deviation * weight + bias, becomes x * w + (bias - mean * w) with the w of
-  // weight over deviation; the nodes in between are read no more.
+  // Layer normalization, (x - mean) / deviation * weight + bias, becomes x * w + (bias - mean * w) with w = weight /
+  // deviation. Nothing reads the nodes in between any more.
   bool WriteNormalization(const onnx::NodeProto& add) {
     const onnx::NodeProto* scaled = Producer(add.input(0), "Mul");
     const onnx::NodeProto* normal = scaled == nullptr ? nullptr : Producer(scaled->input(0), "Div");

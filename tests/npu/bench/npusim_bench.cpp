@@ -1,14 +1,14 @@
-// The simulator's cycles beside published figures, every miss said, and how fast it computes.
+// Compares the simulator's cycles with published figures, reports every deviation, and measures how fast it computes.
 //
 //   npusim_bench [--effort fast|balanced|exhaustive] [--no-exhaustive]
 //
 // Sources: NVDLA's primer (nvdla.org/primer, ResNet-50 int8 at 1 GHz: frames per second by MACs, buffer and DRAM);
 // SCALE-Sim's golden reports and its issue 51, STONNE; Arm's ml-embedded-evaluation-kit (MobileNetV2 on Ethos-U55-128);
 // Gemmini and VTA, which bracket 256 MACs. Two parameters of the model are the same for all devices: the DMA's
-// efficiency and the overhead of a fold. Both are fitted to NVDLA's rows of 2,048 and 128 MACs alone; its other five
-// rows are predictions. All else follows from the geometry (isa/systolic.h). Beside them stands what the geometry says
-// with nothing fitted: a port that loses nothing, and folds that fill and drain the array one by one. Exit status: 0
-// only when nothing that must hold was missed.
+// efficiency and the overhead of a fold. Both are fitted only to NVDLA's rows of 2,048 and 128 MACs; its other five
+// rows are predictions. All else follows from the geometry (isa/systolic.h). A further column has the geometry's
+// figures without any fit: a port without losses, and folds that fill and drain the array one by one. The exit status
+// is 0 only if every required bound holds.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -80,7 +80,7 @@ void Nvdla(Effort effort) {
     config.fold_overhead_millicycles = overhead;
     return static_cast<double>(TotalCycles(compiled[row].program, config));
   };
-  // The two fitted rows: 2,048 and 128 MACs.
+  // The fit uses the two rows of 2,048 and 128 MACs.
   double best = 1e9;
   uint32_t efficiency = 0;
   uint32_t overhead = 0;
@@ -129,14 +129,15 @@ void Nvdla(Effort effort) {
   Verdict(ordered, "order of the seven rows");
   Verdict(errors[errors.size() / 2] <= 0.25, "median error of the predicted rows at most 25 %");
   Verdict(errors.back() <= 0.60, "worst error of the predicted rows at most 60 %");
-  // Programs are compiled for the defaults, so the fit answers to them in steps.
+  // Programs are compiled for the default parameters, so the fitted values are only compared with the defaults roughly.
   const auto near = [](double value, double other, double distance) { return std::fabs(value - other) <= distance; };
   Verdict(near(efficiency, Config{}.dma_efficiency_permille, 100) &&
               near(overhead, Config{}.fold_overhead_millicycles, 4'000),
           "the model's defaults are the fitted values, to 0.1 of efficiency and 4 cycles of overhead");
 }
 
-// Cycles of a network at each effort, the lowest effort first; `utilisation`: use of the MACs at the highest effort.
+// Returns the cycles of a network at each effort, the lowest effort first. `utilisation`: set to the share of the MACs
+// that are used at the highest effort.
 std::vector<uint64_t> Efforts(const char* network, void (*build)(GraphBuilder&, int64_t), bool exhaustive,
                               double& utilisation) {
   std::vector<uint64_t> totals;
@@ -214,7 +215,8 @@ void Channels17(Effort effort) {
     GraphBuilder b("conv");
     NetworkBuilder net(b);
     const uint32_t x = b.Input("x", NSDK_INT8, {1, channels, 128, 128}, {0.05f, 0});
-    // In the middle of a network: what comes from and goes to the host is in ONNX's order.
+    // The convolution is in the middle of a network, because inputs and outputs of a graph have ONNX's order of
+    // dimensions.
     const uint32_t first = net.Conv(x, channels, 1, 1, true);
     b.Output(net.Conv(first, channels, 3, 1, true), "y");
     const CompiledGraph compiled = Compile(*b.Graph(), {.config = {}, .effort = effort});

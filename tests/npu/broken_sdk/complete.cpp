@@ -77,7 +77,7 @@ NsdkStatus GetTarget(NsdkContext* context, NsdkTarget* target) {
   return status;
 }
 
-// --- groups: the minimal SDK gives each execution memory of its own, and each program its blob
+// --- groups: recorded only, since the minimal SDK gives each execution memory of its own, and each program its blob
 
 NsdkStatus GroupCreate(NsdkContext* context, uint32_t kind, NsdkGroup** group, NsdkReason* reason) {
   *group = nullptr;
@@ -229,7 +229,7 @@ NsdkStatus Wait(NsdkExecution* execution, NsdkReason* reason) {
   return state->status;
 }
 
-// Cycles of a device that moves 8 bytes in each of them and does nothing else.
+// Counts the cycles of a device that moves 8 bytes a cycle and does nothing else.
 NsdkStatus GetCounters(NsdkExecution* execution, NsdkCounters* counters) {
   const std::shared_ptr<ExecutionState> state = StateOf(execution);
   NsdkCounters mine = {};
@@ -269,7 +269,7 @@ void CompleteTable(NsdkApi& table) {
 
 }  // namespace epiphyte::broken
 
-// Two tables, of which a fault gives one and then the other.
+// The SDK's entry point: gives the complete table with the chosen fault in it.
 extern "C" __attribute__((visibility("default"))) NsdkStatus nsdk_get_api(uint32_t version, NsdkApi* table) {
   using namespace epiphyte::broken;
   if (version >> 16 != NSDK_VERSION_MAJOR && !Fault("107_serves_all")) return NSDK_INCOMPATIBLE;

@@ -1,6 +1,6 @@
-// The minimal SDK with everything that an SDK may leave out: groups, memory, asynchronous runs, counters. As it stands
-// it keeps every rule; with NSDK_FAULT=132_keeps_bad_binding in the environment it breaks the rule of that number, in
-// the way of that name, and no other.
+// The minimal SDK completed with everything that an SDK may leave out: groups, memory, asynchronous runs, counters. It
+// keeps every rule. With NSDK_FAULT=132_keeps_bad_binding in the environment, it breaks rule 132 in the way that the
+// name says, and no other rule.
 //
 //   if (Fault("107_serves_all")) version = NSDK_VERSION;
 #pragma once
@@ -17,7 +17,7 @@
 
 #include "nsdk.h"
 
-// The table of the SDK inside.
+// Entry point of the minimal SDK that is linked into this one.
 extern "C" NsdkStatus minimal_get_api(uint32_t version, NsdkApi* table);
 
 struct NsdkGroup {
@@ -28,7 +28,7 @@ struct NsdkGroup {
 struct NsdkMemory {
   uint8_t* address = nullptr;
   uint64_t size = 0;
-  void* mapped = nullptr;  // what mem_destroy unmaps
+  void* mapped = nullptr;  // mapping that mem_destroy unmaps
   uint64_t mapped_size = 0;
   std::vector<uint8_t> allocated;
   uint8_t* origin = nullptr;  // used by a fault: source of the copy at import
@@ -36,7 +36,7 @@ struct NsdkMemory {
 
 namespace epiphyte::broken {
 
-// True if this fault was chosen.
+// True if this fault is chosen.
 bool Fault(std::string_view name);
 
 constexpr uint32_t kMemoryAlignment = 64;
@@ -44,7 +44,7 @@ constexpr uint32_t kMemoryAlignment = 64;
 // State of an execution that the complete SDK keeps beside the minimal one.
 struct ExecutionState {
   NsdkProgram* program = nullptr;
-  uint64_t sizes[2] = {};                          // bytes bound, by direction
+  uint64_t sizes[2] = {};                          // bytes bound; index: NSDK_INPUT or NSDK_OUTPUT
   uint8_t* addresses[2] = {};                      // addresses of the first input and output
   std::vector<std::vector<uint8_t>> input_copies;  // used by a fault
   uint64_t runs = 0;

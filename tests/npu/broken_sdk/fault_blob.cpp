@@ -1,5 +1,5 @@
-// Faults of looking into blobs and loading them. The layout of the head is that of the minimal SDK (its blob.h): eight
-// numbers of 64 bits, of which 1 is the mark of the byte order, 2 the version, 3 the size, 4 the digest, 5 the size of
+// Faults of describing and loading blobs. The head of a blob has the layout of the minimal SDK (its blob.h), eight
+// numbers of 64 bits: 0 the magic, 1 the mark of the byte order, 2 the version, 3 the size, 4 the digest, 5 the size of
 // the description.
 #include <algorithm>
 #include <cstdio>
@@ -23,7 +23,8 @@ uint64_t HeadOf(const uint8_t* blob, int number) {
   return value;
 }
 
-// The minimal SDK's digest, for faults that leave it out of account: with it any bytes are whole.
+// Writes the minimal SDK's digest into the blob. Faults that ignore the digest use it, so that any bytes pass the
+// check.
 void Sign(std::vector<uint8_t>& blob) {
   const uint64_t size = HeadOf(blob.data(), kSize);
   if (size > blob.size()) return;
@@ -37,7 +38,8 @@ void Sign(std::vector<uint8_t>& blob) {
   std::memcpy(&blob[8 * kDigest], &digest, 8);
 }
 
-// The bytes that a faulty SDK takes these for; they are its own, so that the right functions can look at them.
+// Returns the bytes that a faulty SDK would accept in place of the given ones. They are passed to the correct
+// functions.
 std::vector<uint8_t> TakenFor(const void* given, uint64_t size, bool loading) {
   const auto* bytes = static_cast<const uint8_t*>(given);
   std::vector<uint8_t> blob(bytes, bytes + (bytes == nullptr ? 0 : size));
@@ -73,7 +75,7 @@ bool Changes(const std::vector<uint8_t>& taken, const void* given, uint64_t size
 
 void Crash() { std::abort(); }
 
-// Faults that act before the bytes are read.
+// Faults that crash before the bytes are checked.
 void BreakOnBytes(const void* given, uint64_t size) {
   const auto* bytes = static_cast<const uint8_t*>(given);
   if (size < 64) return;

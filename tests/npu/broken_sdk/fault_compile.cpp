@@ -1,5 +1,5 @@
-// Faults of asking, compiling and writing, among them operators that compute something else: their graphs are changed
-// on the way to the compiler.
+// Faults of support queries, compiling and writing, among them operators that compute something else: their graphs are
+// changed before they reach the compiler.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -12,7 +12,7 @@ namespace {
 
 NsdkApi right;
 
-// A copy of a graph of one or several operators. The test can change the copied structs.
+// A copy of a graph of one or several operators. Faults can change the copied structs.
 struct Copy {
   explicit Copy(const NsdkGraph& theirs)
       : graph(theirs),
@@ -53,7 +53,7 @@ struct Copy {
   std::vector<uint8_t> data;
 };
 
-// Begins and ends of windows in each other's place.
+// Swaps the pads at the beginning and at the end of each dimension.
 void SwapPads(Copy& copy) {
   for (NsdkParam& param : copy.params[0]) {
     if (param.key != NSDK_PADS) continue;
@@ -64,7 +64,7 @@ void SwapPads(Copy& copy) {
   }
 }
 
-// Only graphs of one operator without limits and scales by channel, which other rules are for.
+// Changes graphs of one operator, without limits or scales by channel; other rules cover those.
 void BreakOperator(Copy& copy) {
   static constexpr int64_t kOne = 1;
   if (copy.ops.size() > 1) {
@@ -192,7 +192,7 @@ NsdkStatus WriteBlob(NsdkContext* context, NsdkCompiled* const* compiled, uint32
       if (shared.compiled[one] != context) return Explain(reason, NSDK_INVALID_ARGUMENT, "compiled in another context");
     }
   }
-  // Collects the whole blob first, because faults are planted into the bytes that are passed on.
+  // Collects the whole blob first, because faults change bytes before they are passed on.
   std::vector<uint8_t> blob;
   NsdkSink collect = {};
   collect.struct_size = sizeof collect;

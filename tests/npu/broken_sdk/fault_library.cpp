@@ -1,4 +1,4 @@
-// Faults of the library, its table, and contexts. Each is a function of the table around the right one.
+// Faults of the library, its table, and contexts. Each is a function of the table that wraps the correct one.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -1,5 +1,5 @@
-// Each way to break a rule makes the suite fail at that rule and at no other (without one the SDK keeps them all:
-// plugins/npu/sdk/conformance).
+// Each fault makes the suite fail at the rule that it breaks and at no other. (plugins/npu/sdk/conformance tests that
+// the SDK keeps all rules without a fault.)
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::StartsWith;
 
-// "N132 a run after refused bindings ..."; one for each rule that was broken.
+// Returns a line such as "N132 a run after refused bindings ..." for each rule that was broken.
 std::vector<std::string> Broken(const std::string& library) {
   std::vector<std::string> broken;
   for (const Result& result :

@@ -29,7 +29,7 @@ TEST_P(NpuConformance, NoRuleIsBroken) {
     if (result.outcome == Outcome::kPass) passed.insert(number);
   }
   EXPECT_THAT(broken, IsEmpty());
-  // Without units of quantised numbers in the suite, no rule about kernels and contexts would apply.
+  // Without units of quantized numbers in the suite, no rule about kernels and contexts would apply.
   EXPECT_GE(passed.size(), 150u);
 }
 

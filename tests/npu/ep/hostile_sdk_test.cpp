@@ -1,5 +1,5 @@
-// An SDK that is missing, of another version, fails any call or returns nonsense: one clear error, or the model runs on
-// the next provider; never a crash.
+// An SDK that is missing or of another version, or that fails any call or returns nonsense. The result is one clear
+// error, or the model runs on the next provider; there is never a crash.
 #include <cstdlib>
 #include <map>
 
@@ -24,8 +24,8 @@ class HostileSdk : public ::testing::Test {
 
   using Options = std::map<std::string, std::string>;
 
-  // Error of making and running a session, or "OK". `bound`: the output is bound to memory of the test, as often as it
-  // takes to be imported, and a profile is taken.
+  // Returns the error of creating and running a session, or "OK". `bound`: the output is bound to memory of the test,
+  // which lets the plugin import it, and a profile is taken.
   static std::string Try(core::Environment& environment, const std::vector<std::string>& providers,
                          const Options& provider_options = {}, bool bound = false) {
     return FailureOf([&] {
@@ -107,7 +107,7 @@ TEST_F(HostileSdk, AFunctionThatFailsIsNamed) {
                 HasSubstr("libhostile_sdk.so', group_create: "));
 }
 
-// Before anything has run, another provider can have it.
+// As long as nothing has run, another provider can take the nodes.
 TEST_F(HostileSdk, NodesThatFailToCompileOrLoadGoToAnotherProvider) {
   for (const std::string function : {"query_op", "compile", "write_blob", "blob_info", "load"})
     for (const std::string how : {".fails", ".throws", ".nonsense"})
@@ -116,7 +116,7 @@ TEST_F(HostileSdk, NodesThatFailToCompileOrLoadGoToAnotherProvider) {
       << "a lost device is nothing to go on after";
 }
 
-// Nothing depends on what these return, or they return nothing; some aren't even needed.
+// No result depends on these functions: their status doesn't matter or they return nothing, and some aren't needed.
 TEST_F(HostileSdk, OptionalFunctionsMayFail) {
   for (const std::string function : {"check_blob", "mem_create", "get_counters", "run_async", "wait"})
     for (const std::string how : {".fails", ".throws", ".nonsense", ".null"})
@@ -178,7 +178,7 @@ TEST_F(HostileSdk, RefusedNodesGoToAnotherProvider) {
   }
 }
 
-// Compiling needs no device; running does.
+// Compiling needs no device. Running does.
 TEST_F(HostileSdk, WithoutADeviceItCompilesForOne) {
   const TempDir temp;
   setenv("EPIPHYTE_HOSTILE_SDK", "devices.none", 1);
@@ -220,7 +220,7 @@ TEST_F(HostileSdk, AVerdictDecidesWhetherAContextIsLoaded) {
   EXPECT_THAT(load("verdict.garbage", "1"), HasSubstr("gave 99 as a verdict"));
 }
 
-// Loading checks the whole context. Only a session that requires the best match asks for a verdict.
+// The context is checked once, when it is loaded. Only a session that requires the best match asks for a verdict.
 TEST_F(HostileSdk, AContextIsLookedAtOnce) {
   const TempDir temp;
   const std::filesystem::path model = temp.Write("add.onnx", QuantisedModel(kAdd));

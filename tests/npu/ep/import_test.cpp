@@ -1,4 +1,4 @@
-// Values that are bound go to the device where they are: imported once, never copied, for an SDK that can.
+// The device uses bound values in place. An SDK that can import host memory imports each value once and copies nothing.
 #include <cstdlib>
 #include <cstring>
 
@@ -47,7 +47,7 @@ class Import : public ::testing::Test {
   static HostileBinding Bound(NsdkDirection direction, uint32_t index) {
     return HostileFunction<decltype(&hostile_sdk_binding)>("hostile_sdk_binding")(direction, index);
   }
-  // The device reads and writes the values in place, imported or not.
+  // Checks that the device reads and writes the values in place, imported or not.
   static void ExpectInPlace(const ValuePtr& a, const ValuePtr& b, const ValuePtr& y, bool is_imported) {
     const std::pair<HostileBinding, const core::Value*> all[] = {
         {Bound(NSDK_INPUT, 0), a.get()}, {Bound(NSDK_INPUT, 1), b.get()}, {Bound(NSDK_OUTPUT, 0), y.get()}};

@@ -43,7 +43,8 @@ std::string NpuManifest(const std::filesystem::path& sdk) {
 
 NpuEnvironment::NpuEnvironment(const std::filesystem::path& sdk) {
   core::CatalogOptions options;
-  // The build's other plugins, but not its npu, which would stand in for one that can't be used.
+  // The build's other plugins are listed one by one, so that its npu plugin can't take the place of one that fails to
+  // load.
   const std::filesystem::path others = EPIPHYTE_PLUGIN_FOLDER;
   options.paths = {folder_.Write("npu.yaml", NpuManifest(sdk)), others / "cpu.yaml", others / "vulkan.yaml"};
   options.use_environment = false;

@@ -1,9 +1,9 @@
-// Models of quantised operators, run by the npu plugin with an SDK, and by the CPU plugin node by node.
+// Models of quantized operators, run by the npu plugin with an SDK and by the CPU plugin node by node.
 //
 //   class Pools : public NpuTest {};
 //   TEST_P(Pools, OfEveryType) { ExpectOneQuantum(model, {Bytes(DataType::kInt8, {1, 2, 5, 5})}); }
 //
-// Models are ONNX's text without the header.
+// Models are ONNX's textual form without the header.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -27,21 +27,21 @@ namespace epiphyte::test {
 using core::DataType;
 using core::ValuePtr;
 
-// The library of an SDK: the simulator, or the minimal one.
+// Libraries of the SDKs: the simulator, and the minimal SDK.
 std::filesystem::path SimulatorLibrary();
 std::filesystem::path MinimalLibrary();
 
-// A function of hostile_sdk/hostile_sdk.h, in the library as the plugin has it open.
+// Finds a function of hostile_sdk/hostile_sdk.h in the library that the plugin has opened.
 void* FindHostileFunction(const char* name);
 template <typename Function>
 Function HostileFunction(const char* name) {
   return reinterpret_cast<Function>(FindHostileFunction(name));
 }
 
-// The manifest of the plugin, with the SDK as its parameter; "": none is named.
+// Returns the plugin's manifest with the SDK as its parameter; for "" it names no SDK.
 std::string NpuManifest(const std::filesystem::path& sdk);
 
-// An environment in which the manifest of the npu plugin has the SDK as parameter; "": no SDK is named.
+// An environment with the npu plugin. Its manifest has the SDK as parameter; for "" it names no SDK.
 class NpuEnvironment {
  public:
   explicit NpuEnvironment(const std::filesystem::path& sdk);
@@ -54,7 +54,7 @@ class NpuEnvironment {
 
 std::string QuantisedModel(std::string_view text, int opset = 21);
 
-// Numbers for models, the same in every run of a test.
+// Random numbers for models, the same in every run of a test.
 class Numbers {
  public:
   int64_t Pick(int64_t low, int64_t high) {
@@ -65,9 +65,9 @@ class Numbers {
     return static_cast<float>(least + (most - least) * static_cast<double>(Pick(0, 1000)) / 1000);
   }
   ValuePtr Bytes(DataType type, const std::vector<int64_t>& dims);
-  // "int8[2] w = {1, -2}"
+  // Returns the text of an initializer: "int8[2] w = {1, -2}".
   std::string BytesText(const std::string& name, DataType type, const std::vector<int64_t>& dims);
-  // "float ys = {0.25}, uint8 yz = {7}"
+  // Returns the text of a scale and a zero point: "float ys = {0.25}, uint8 yz = {7}".
   std::string ScaleText(const std::string& name, DataType type, double least, double most);
   std::string ScalesText(const std::string& name, int64_t count, double least, double most);
 
@@ -76,12 +76,12 @@ class Numbers {
 };
 
 std::string NameOf(DataType type);
-// "[1,2,3]"
+// Returns a shape as text: "[1,2,3]".
 std::string ShapeText(const std::vector<int64_t>& dims);
-// The furthest that an element of the first is from that of the second.
+// Returns the largest difference between elements of `a` and `b` at the same position.
 int Distance(const core::Value& a, const core::Value& b);
 
-// Tests with an SDK by name: "npusim", "minimal".
+// The parameter is the name of an SDK: "npusim" or "minimal".
 class NpuTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override;
@@ -89,13 +89,13 @@ class NpuTest : public ::testing::TestWithParam<const char*> {
   core::Environment& environment() { return **environment_; }
   core::SessionOptions Options(std::vector<std::string> providers = {"npu"}) const;
 
-  // Why the plugin doesn't take the first node that it doesn't take; "" when it takes all.
+  // Returns the reason for the first node that the plugin doesn't take; "" when it takes all nodes.
   std::string WhyNot(std::string_view model, const std::map<std::string, std::string>& options = {});
-  // Runs the model with the NPU's plugin alone, twice in one session; both runs must give the same bits. Fails the
-  // test for a node that the plugin doesn't take.
+  // Runs the model with the NPU plugin alone, twice in one session; both runs must give the same bits. A node that the
+  // plugin doesn't take fails the test.
   std::vector<ValuePtr> RunNpu(std::string_view model, const std::vector<ValuePtr>& inputs);
   std::vector<ValuePtr> RunCpu(std::string_view model, const std::vector<ValuePtr>& inputs);
-  // Returns whether the plugin takes all of the model. If so, outputs must be within `most` quanta of the CPU's.
+  // Returns whether the plugin takes the whole model. If so, outputs must be within `most` quanta of the CPU's.
   bool CompareWithCpu(std::string_view model, const std::vector<ValuePtr>& inputs, int most = 1);
 
   Numbers numbers_;

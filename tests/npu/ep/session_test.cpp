@@ -1,4 +1,4 @@
-// Sessions with the plugin: contexts, share groups, several threads, options, placement, and the CPU beside it.
+// Sessions with the plugin: contexts, share groups, several threads, options, placement, and the CPU for other nodes.
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -18,7 +18,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-// Two partitions where `between` is something that no NPU has.
+// Two convolutions; they are in two partitions if the NPU doesn't take the nodes `between` them.
 std::string Net(const std::string& between, const std::string& weights = "1") {
   std::string w;
   for (int i = 0; i < 8 * 8 * 9; ++i) w += (i == 0 ? "" : ", ") + std::to_string((i * 7 + 3) % 200 - 100);
@@ -148,7 +148,7 @@ TEST_P(NpuSession, FourThreadsRunAtOnce) {
   EXPECT_EQ(wrong, 0);
 }
 
-// Runs of programs that share scratch memory come one after the other, from any number of callers.
+// Runs of programs that share scratch memory are executed one after the other, for any number of callers.
 TEST_P(NpuSession, ContextsCanShareOneScratchMemory) {
   const auto model = Write("net.onnx", Net(kFloatsBetween));
   core::SessionOptions options = Options({"npu", "cpu"});
@@ -172,7 +172,8 @@ TEST_P(NpuSession, ContextsCanShareOneScratchMemory) {
   EXPECT_EQ(wrong, 0);
 }
 
-// Images of 32 KiB in a scratchpad of 16 KiB: what the device keeps of them in the host's memory is the run's.
+// The images take 32 KiB and the scratchpad 16 KiB. The rest is kept in host memory, which counts towards the run's
+// limit.
 TEST_P(NpuSession, ScratchMemoryCountsForTheRun) {
   if (!IsSimulator()) return;
   std::string net = Net(kNothingBetween);
@@ -226,7 +227,7 @@ TEST_P(NpuSession, WhatItDoesNotTakeIsDeclinedWithTheReason) {
       HasSubstr("the NPU's interface (nsdk.h) has no CumSum"));
 }
 
-// Whatever it doesn't take, the next provider does, and says the same as alone.
+// The next provider runs the nodes that the NPU doesn't take, with the same results as on its own.
 TEST_P(NpuSession, WhatItDoesNotTakeRunsOnTheNextProvider) {
   struct Case {
     std::string model;
@@ -285,7 +286,7 @@ TEST_P(NpuSession, NodesLargerThanTheScratchpadGoToTheNextProvider) {
   }
 }
 
-// Floats don't wrap, so that what does isn't taken for them.
+// Float sums don't wrap around but int32 sums do, so the NPU must not take a sum that may overflow.
 TEST_P(NpuSession, SumsThatOverflowInt32GoToTheNextProvider) {
   const auto product = [](int64_t terms, const std::string& weights) {
     const std::string n = std::to_string(terms);
@@ -316,7 +317,7 @@ TEST_P(NpuSession, SumsThatOverflowInt32GoToTheNextProvider) {
   EXPECT_EQ(static_cast<const uint8_t*>(y->data())[0], 228) << "255 255 70000 / 10000 / 2000";
 }
 
-// Two outputs with weights in one tensor are checked separately, wherever the weights lie in it.
+// Sums are bounded separately for each output, whatever the layout of the weights in their tensor.
 TEST_P(NpuSession, SumsAreThoseOfEachOutput) {
   constexpr int64_t kTerms = 70000;
   const auto why_not = [&](const std::string& dims, const std::string& x, const std::string& body, bool alternating,
@@ -345,7 +346,7 @@ TEST_P(NpuSession, SumsAreThoseOfEachOutput) {
   }
 }
 
-// The same bytes mean different numbers to two readers; one of them stays elsewhere, and the model runs.
+// Two readers dequantize the same bytes with different scales. The NPU takes one of them, and the model runs.
 TEST_P(NpuSession, ValueHasOneScaleAndZeroPoint) {
   const std::string model =
       "g (uint8[1,4] x) => (uint8[1,4] y, uint8[1,4] z) <float s = {0.1}, float t = {0.2}> { d = DequantizeLinear(x, "

@@ -1,5 +1,5 @@
-// SDKs of two vendors beside each other: one library, a manifest for each, each a provider with its name and its
-// source.
+// SDKs of two vendors in one process: one plugin library with a manifest for each SDK. Each is a provider with its own
+// name and source.
 #include <set>
 
 #include "core/base/error.h"

@@ -1,5 +1,5 @@
-// Units in sessions: what the SDK makes of DequantizeLinear, an operator and QuantizeLinear gives what the CPU plugin
-// gives, to within one quantum, over random shapes, types, scales and parameters.
+// QDQ units in sessions: the SDK's results for DequantizeLinear, an operator and QuantizeLinear are within one quantum
+// of the CPU plugin's, over random shapes, types, scales and parameters.
 #include "tests/npu/ep/npu_harness.h"
 
 namespace epiphyte::test {
@@ -9,7 +9,8 @@ using Dims = std::vector<int64_t>;
 
 class Units : public NpuTest {
  protected:
-  // x dequantised, `body` from dx to c (its constants in `constants`), and c quantised to y.
+  // Returns a model that dequantizes x, applies `body` from dx to c (with the initializers `constants`), and quantizes
+  // c to y.
   std::string Unit(DataType type, const Dims& x, const std::string& constants, const std::string& body,
                    double least_scale = 0.1, double most_scale = 0.4) {
     return "g (" + NameOf(type) + ShapeText(x) + " x) => (" + NameOf(type) + "[] y) <" +

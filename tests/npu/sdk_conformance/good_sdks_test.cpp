@@ -1,5 +1,5 @@
-// SDKs that keep every rule. For a named SDK the number of rules that don't apply is known, so that no rule is left
-// out unnoticed.
+// SDKs that keep every rule. The number of rules that don't apply to each SDK is fixed here, so that no rule is skipped
+// unnoticed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ struct GoodSdk {
   const char* name;
   const char* library;
   KeyValue option, other;
-  int not_applicable;  // rules about what the SDK doesn't announce, and operators that it doesn't have
+  int not_applicable;  // number of rules for capabilities and operators that the SDK lacks
 };
 
 void PrintTo(const GoodSdk& sdk, std::ostream* out) { *out << sdk.name; }
@@ -44,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(Sdks, GoodSdkTest,
                                              "Complete", EPIPHYTE_COMPLETE_SDK, {"lanes", "64"}, {"lanes", "16"}, 13}),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// The command that a vendor runs.
+// The test runs the program as a vendor would.
 TEST(Program, SaysWhichRulesHold) {
   const std::string program = EPIPHYTE_NSDK_CONFORMANCE, report = testing::TempDir() + "nsdk_report.json";
   EXPECT_EQ(std::system((program + " " EPIPHYTE_MINIMAL_SDK " --rule 100 --rule 203 --json > " + report).c_str()), 0);

@@ -1,4 +1,4 @@
-// The minimal SDK says how little an SDK has to be.
+// The size of the minimal SDK shows how little code an SDK needs.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 namespace epiphyte::nsdk_conformance {
 namespace {
 
-// Lines with more than a comment.
+// Returns the number of lines that contain more than a comment.
 int LinesOfCode(const std::filesystem::path& folder) {
   int lines = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {

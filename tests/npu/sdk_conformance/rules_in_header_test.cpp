@@ -1,5 +1,4 @@
-// The numbers of the rules stand in nsdk.h beside the sentences that they stand for: each rule there, and no number
-// without a rule.
+// nsdk.h has the number of each rule behind the sentence that states the rule, and no number without a rule.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +13,7 @@
 namespace epiphyte::nsdk_conformance {
 namespace {
 
-// Rule numbers in brackets, "[N182 N183]". A bracket may continue on the next line.
+// Returns the rule numbers in brackets, such as "[N182 N183]". A bracket may continue on the next line.
 std::set<int> NumbersInHeader() {
   std::ifstream stream(EPIPHYTE_NSDK_HEADER);
   std::string text(std::istreambuf_iterator<char>(stream), {});

@@ -1,5 +1,4 @@
-// Graphs for nsdk.h, written down in tests as they would be drawn. The builder owns all memory that the graph points
-// to.
+// Builds graphs for nsdk.h in tests. The builder owns all memory that the graph points to.
 //
 //   GraphBuilder b("net");
 //   uint32_t x = b.Input("x", NSDK_INT8, {1, 3, 8, 8}, {0.1f, 0});
@@ -22,7 +21,7 @@
 namespace epiphyte::npusim {
 
 struct Quantisation {
-  float scale = 0;  // 0: none
+  float scale = 0;  // 0 for a tensor that isn't quantized
   int32_t zero_point = 0;
 };
 
@@ -68,7 +67,7 @@ class GraphBuilder {
     for (const int64_t dim : dims) bytes *= static_cast<size_t>(dim);
     std::vector<uint8_t> data(bytes);
     for (uint8_t& b : data) b = static_cast<uint8_t>(random_() >> 11);
-    if (type == NSDK_INT32) {  // biases: of 18 bits
+    if (type == NSDK_INT32) {  // biases of 18 bits
       for (size_t i = 0; i < bytes; i += 4) {
         const int32_t value = static_cast<int32_t>(random_()) >> 14;
         std::memcpy(data.data() + i, &value, 4);
@@ -82,7 +81,7 @@ class GraphBuilder {
     }
     return Constant(type, std::move(dims), q, std::move(data));
   }
-  // Scales (and zero points) along an axis.
+  // Sets scales (and zero points) along an axis.
   void PerChannel(uint32_t index, uint32_t axis, std::vector<float> scales, std::vector<int32_t> zero_points = {}) {
     data_[index].scales = std::move(scales);
     data_[index].zero_points = std::move(zero_points);
@@ -121,7 +120,7 @@ class GraphBuilder {
   }
   int32_t ZeroPoint(uint32_t index) const { return data_[index].zero_points.empty() ? 0 : data_[index].zero_points[0]; }
 
-  // Good until the builder changes.
+  // Returns the graph. It is valid until the builder changes.
   const NsdkGraph* Graph() {
     for (size_t i = 0; i < tensors_.size(); ++i) {
       NsdkTensor& t = tensors_[i];

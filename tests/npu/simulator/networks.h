@@ -1,4 +1,4 @@
-// Whole networks with random weights, layer by layer as published, quantised to int8: what cycles are counted of.
+// Whole networks with random weights, layer by layer as published, quantized to int8, for counting cycles.
 //
 //   GraphBuilder b("resnet50");
 //   BuildResNet50(b);      // K. He et al. 2015: strides in the first 1x1 of a block, 3.86 G MACs
@@ -15,14 +15,14 @@ class NetworkBuilder {
  public:
   explicit NetworkBuilder(GraphBuilder& b) : b_(b) {}
 
-  // Scales are such that results of random weights use the 8 bits without much saturation.
+  // Adds a convolution. Its scales let results of random weights use the 8 bits without much saturation.
   uint32_t Conv(uint32_t x, int64_t out, int64_t kernel, int64_t stride, bool relu, int64_t groups = 1) {
     const std::vector<int64_t>& dims = b_.Dims(x);
     const int64_t in = dims[1] / groups;
     const int64_t pad = kernel / 2;
     const auto size = [&](int64_t of) { return (of + 2 * pad - kernel) / stride + 1; };
     const float x_scale = b_.QuantisationOf(x).scale;
-    // Keeps the scale of a result near that of its input, however deep the network.
+    // Keeps the scale of a result near the scale of its input, however deep the network is.
     const float w_scale = 1.0f / (60.0f * std::sqrt(static_cast<float>(in * kernel * kernel)));
     const uint32_t w = b_.RandomConstant(NSDK_INT8, {out, in, kernel, kernel}, {w_scale, 0});
     b_.PerChannel(w, 0, std::vector<float>(static_cast<size_t>(out), w_scale));
@@ -47,7 +47,7 @@ class NetworkBuilder {
     return y;
   }
 
-  // Average over the plane, then the classifier.
+  // Adds the average over the plane and the classifier.
   void Head(uint32_t x, int64_t classes) {
     const std::vector<int64_t> dims = b_.Dims(x);
     const Quantisation q = b_.QuantisationOf(x);
@@ -101,7 +101,7 @@ inline void BuildResNet(GraphBuilder& b, int64_t size, bool stride_in_3x3) {
 inline void BuildResNet50(GraphBuilder& b, int64_t size = 224) { BuildResNet(b, size, false); }
 inline void BuildResNet50V15(GraphBuilder& b, int64_t size = 224) { BuildResNet(b, size, true); }
 
-// M. Sandler et al. 2018, width 1.0: 300.8 M MACs at 224.
+// Source: M. Sandler et al. 2018, width 1.0; 300.8 M MACs at 224.
 inline void BuildMobileNetV2(GraphBuilder& b, int64_t size = 224) {
   NetworkBuilder net(b);
   uint32_t x = b.Input("image", NSDK_INT8, {1, 3, size, size}, {1.0f / 64, 0});

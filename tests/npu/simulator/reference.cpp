@@ -15,7 +15,7 @@ int64_t Count(const Shape& shape) {
   return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
 }
 
-// Calls visit(index) for each index of the shape, the last dimension fastest.
+// Calls visit(index) for each index of the shape, with the last dimension changing fastest.
 template <typename Visit>
 void ForEach(const Shape& shape, const Visit& visit) {
   if (Count(shape) == 0) return;
@@ -32,7 +32,7 @@ struct Real {
   Shape shape;
   std::vector<double> values;
 
-  // An operand with fewer dimensions, or with a dimension of 1, is broadcast.
+  // Returns an element. An operand with fewer dimensions, or with a dimension of 1, is broadcast.
   double At(const Shape& index) const {
     int64_t offset = 0;
     const size_t skip = index.size() - shape.size();

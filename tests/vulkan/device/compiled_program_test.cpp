@@ -53,7 +53,7 @@ TEST_F(CompiledProgramTest, OnlyCommandsThatMeetInMemoryWait) {
   list.commands.push_back(Double(b));
   list.commands.push_back(Double(c));
   EXPECT_EQ(HostProgram(device_, list).barrier_count(), 1u) << "one for both";
-  list.commands.push_back(Add(c, a, 0));  // a was read before
+  list.commands.push_back(Add(c, a, 0));  // the first two commands read a
   EXPECT_EQ(HostProgram(device_, list).barrier_count(), 2u);
 }
 
@@ -126,7 +126,7 @@ TEST_F(CompiledProgramTest, PipelinesAreCompiledByTheCallersThreads) {
 TEST_F(CompiledProgramTest, LongRunsAreDividedByWork) {
   const BufferRange a = Numbers();
   HostList list;
-  for (int i = 0; i < 10; ++i) list.commands.push_back(Double(a));  // 1000 each
+  for (int i = 0; i < 10; ++i) list.commands.push_back(Double(a));  // work of 1000 elements each
   list.inputs = {a};
   list.outputs = {a};
   CompileOptions options;
@@ -183,7 +183,7 @@ TEST_F(CompiledProgramTest, RangesAndCommandsOfNothingAreAllowed) {
   const BufferRange none = {a.buffer, 0, 0};
   HostList list;
   list.commands = {Add(none, none, 1), Add(a, a, 1), Add(a, a, 1)};
-  list.commands[1].parameters.clear();  // as if they were 0
+  list.commands[1].parameters.clear();  // the shader then sees parameters of 0
   list.commands[1].groups = {0, 1, 1};
   list.inputs = {a, none};
   list.outputs = {a, none};
@@ -262,7 +262,7 @@ TEST_F(CompiledProgramTest, SeveralProgramsRunAtOnceAndOneWaitsForItsTurn) {
 
 // --- slots
 
-// to = from + 5, in slots 0 and 1.
+// A command list with one command: slot 1 = slot 0 + 5.
 CommandList Adding(uint32_t count = 1000) {
   CommandList list;
   list.slots = {count * sizeof(uint32_t), count * sizeof(uint32_t)};
@@ -295,7 +295,7 @@ TEST_F(CompiledProgramTest, SlotsHaveTheRangesOfEachSubmit) {
     Put(*device_, ranges.back(), std::vector<uint32_t>(1000, 100 * i));
   }
   const uint64_t counted = device_->counters().vulkan_objects;
-  // Each is five more than the one before, in the end.
+  // Each submission reads the range that the one before wrote, so range i ends up as 5 * i.
   for (uint32_t i = 0; i + 1 < 4; ++i) program.Submit(stream, std::vector<BufferRange>{ranges[i], ranges[i + 1]});
   stream.Synchronize(stream.Signal());
   for (uint32_t i = 0; i < 4; ++i) EXPECT_EQ(Get(*device_, ranges[i]), std::vector<uint32_t>(1000, 5 * i)) << i;
@@ -320,7 +320,7 @@ TEST_F(CompiledProgramTest, RecordingsAreFewAndThoseOfLongAgoMakeRoom) {
   const DeviceCounters before = device_->counters();
   for (uint64_t i = 9; i < 40; ++i) {
     submit(i);
-    submit(1);  // stays
+    submit(1);  // used in each turn, so its recording is kept
   }
   stream.Synchronize(stream.Signal());
   const DeviceCounters after = device_->counters();
@@ -358,7 +358,7 @@ TEST_F(CompiledProgramTest, ACopyBetweenRangesWaitsForWhatMakesThem) {
   stream.Synchronize(stream.Signal());
   EXPECT_EQ(Get(*device_, z), std::vector<uint32_t>(1000, 6));
   EXPECT_EQ(program.barrier_count(), 1u);
-  // The output is copied to where it is already: nothing to do.
+  // Slots 1 and 2 are the same range, so the copy and its barrier are left out.
   program.Submit(stream, std::vector<BufferRange>{x, y, y});
   stream.Synchronize(stream.Signal());
   EXPECT_EQ(program.barrier_count(), 0u);
@@ -366,7 +366,7 @@ TEST_F(CompiledProgramTest, ACopyBetweenRangesWaitsForWhatMakesThem) {
 
 TEST_F(CompiledProgramTest, AShaderThatCopiesIsLeftOutWhereThereIsNothingToDo) {
   CommandList list = Adding();
-  list.commands[0].copies = true;  // as if adding were copying
+  list.commands[0].copies = true;  // the plan may skip the shader when both ranges are the same
   CompiledProgram program(device_, list);
   Stream stream(device_);
   const BufferRange x = Numbers(), y = Numbers();

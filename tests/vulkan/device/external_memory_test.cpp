@@ -1,4 +1,4 @@
-// Memory of others: host memory and descriptors that buffers are over, and descriptors that buffers give.
+// External memory: buffers over the application's host memory and descriptors, and descriptors that buffers export.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ class ExternalMemoryTest : public DeviceTest {
     if (device_ == nullptr) return;
     EXPECT_THAT(device_->instance().TakeValidationMessages(), testing::IsEmpty());
   }
-  // x = 2x, by the device.
+  // Runs x = 2x on the device.
   void DoubleOnDevice(const std::shared_ptr<Device>& device, const BufferRange& x) {
     CommandList list;
     list.commands = {Double(x)};
@@ -95,7 +95,7 @@ TEST_F(ExternalMemoryTest, WhatTheDriverHasConditionsForIsLeftOutOrRefused) {
     instance.vk = good;
   }
   if (device_->info().imports_host_pointers) {
-    // A device that has to be told what the host writes.
+    // Simulates a device with a single memory type, which is not host-coherent.
     instance.vk.vkGetPhysicalDeviceMemoryProperties = [](VkPhysicalDevice, VkPhysicalDeviceMemoryProperties* memory) {
       *memory = {};
       memory->memoryTypeCount = memory->memoryHeapCount = 1;

@@ -1,4 +1,5 @@
-// Drivers that fail: what fails is named, nothing is left behind, and the device works on, unless it is lost.
+// Drivers with a failing function: the error names the function, nothing leaks, and the device works on unless it is
+// lost.
 #include <functional>
 
 #include "plugins/vulkan/device/vk_device.h"
@@ -66,7 +67,7 @@ class FailingDriverTest : public DeviceTest {
   std::shared_ptr<Device> OpenFor(const Call& call, bool unified) {
     return OpenAs(unified, call.when != Call::kWithFences);
   }
-  // `body` for each call and kind of memory.
+  // Runs `body` for each call and kind of memory.
   static void ForEach(const std::function<void(const Call& call, bool unified)>& body) {
     for (const bool unified : {true, false}) {
       for (const Call& call : kCalls) {
@@ -76,12 +77,12 @@ class FailingDriverTest : public DeviceTest {
     }
   }
 
-  uint32_t factor_ = 0;  // so that there is a pipeline to make each time
+  uint32_t factor_ = 0;  // changes with each use, so that each use creates a pipeline
 };
 
 TEST_F(FailingDriverTest, ACallThatFailsIsNamedAndTheDeviceWorksOn) {
   ForEach([&](const Call& call, bool unified) {
-    const auto device = OpenFor(call, unified);  // with nothing made yet
+    const auto device = OpenFor(call, unified);  // no pipeline or staging buffer exists yet
     DeviceFunctions& vk = device->handles().vk;
     const DeviceFunctions good = vk;
     call.fail(vk);

@@ -1,4 +1,4 @@
-// A process without the Vulkan loader: dlopen finds no libvulkan while it is hidden.
+// Simulates a process without the Vulkan loader: after HideVulkanLoader, dlopen finds no libvulkan.
 #pragma once
 
 namespace epiphyte::vulkan {

@@ -33,7 +33,7 @@ TEST_F(MemoryTest, WhatIsFreedIsUsedAgainAndGivenBackWithTheLastBuffer) {
   auto third = device->Allocate(kMiB, "third");
   EXPECT_EQ(device->counters().used_bytes, 3 * kMiB);
   const std::byte* place = first->mapped();
-  for (const bool forwards : {true, false}) {  // the gaps become one
+  for (const bool forwards : {true, false}) {  // freed in either order, the two gaps are merged
     (forwards ? first : second).reset();
     (forwards ? second : first).reset();
     auto both = device->Allocate(2 * kMiB, "both");
@@ -129,7 +129,7 @@ TEST_F(StagedTest, UploadsAndDownloadsOfAnySizeArrive) {
   std::vector<BufferRange> ranges;
   std::vector<std::vector<uint32_t>> data;
   std::vector<HostToDevice> uploads;
-  // Together more than the staging buffer holds, and one alone more than that.
+  // The uploads together, and the one of 36 MiB alone, exceed the staging buffer.
   for (const uint32_t count : {1u, 1000u, 3u << 20, 17u, 9u << 20, 100u}) {
     ranges.push_back(Numbers(*device, count));
     data.emplace_back(count);

@@ -6,7 +6,7 @@
 namespace epiphyte::vulkan {
 namespace {
 
-// Runs in a separate process, because a library that was loaded once stays.
+// The test runs in a separate process, because a library that was loaded once stays loaded.
 TEST(NoLoaderDeathTest, WithoutTheLoaderThereIsNoInstanceAndTheReasonNamesThePackage) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(

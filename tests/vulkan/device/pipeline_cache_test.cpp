@@ -1,4 +1,4 @@
-// Pipeline caches: data that a driver made comes back to it, and no other data reaches it, even with matching digests.
+// Pipeline caches: a driver gets back the data that it made. It gets no other data, even if their digests match.
 #include <cstring>
 
 #include "epiphyte/kit/memory/digest.hpp"
@@ -17,7 +17,7 @@ class PipelineCacheTest : public DeviceTest {
     device_ = Open();
     const size_t own_bytes = device_->PipelineCacheData().size();
     if (own_bytes == 0) GTEST_SKIP() << kNoCacheData;
-    // Mesa's software device keeps nothing but the header: as if it kept more.
+    // Mesa's software device keeps nothing but the header, so the test appends 40 bytes to it.
     if (own_bytes > kHeaderBytes + 32) GTEST_SKIP() << "this driver takes what it made alone";
     get_ = device_->handles().vk.vkGetPipelineCacheData;
     device_->handles().vk.vkGetPipelineCacheData = [](VkDevice device, VkPipelineCache cache, size_t* size,
@@ -30,7 +30,7 @@ class PipelineCacheTest : public DeviceTest {
       return result;
     };
     data_ = device_->PipelineCacheData();
-    // From here on the driver must get only data that it made itself.
+    // From here on, `given_` counts the pipeline caches that the driver is asked to create from data.
     given_ = 0;
     real_ = device_->handles().vk.vkCreatePipelineCache;
     device_->handles().vk.vkCreatePipelineCache = [](VkDevice device, const VkPipelineCacheCreateInfo* info,
@@ -40,8 +40,8 @@ class PipelineCacheTest : public DeviceTest {
     };
   }
 
-  // Reason for not using a cache with another number at that place. Its digests match, as an attacker who knows the
-  // format would make them.
+  // Returns the reason why a cache with `number` at offset `at` is refused; "" if it is used. The digests are
+  // recomputed, as an attacker who knows the format would do.
   template <typename T>
   std::string WhyNotWith(size_t at, T number) {
     std::vector<std::byte> forged = data_;
@@ -55,7 +55,7 @@ class PipelineCacheTest : public DeviceTest {
     std::memcpy(bytes.data() + at, &number, sizeof number);
   }
 
-  // Offsets in the header of pipeline_cache.cpp.
+  // Offsets and size in bytes of the header that pipeline_cache.cpp writes.
   static constexpr size_t kHeaderBytes = 128, kDataBytes = 104, kDataDigest = 112, kHeaderDigest = 120;
 
   std::shared_ptr<Device> device_;
@@ -136,14 +136,14 @@ TEST_F(PipelineCacheTest, EveryFieldIsLookedAtThoughTheDigestsFit) {
   EXPECT_EQ(given_, 0);
 }
 
-// The header that Vulkan has in front of a driver's data: its size, its version, vendor, device and UUID.
+// Vulkan's own header precedes the driver's data: size, version, vendor, device and UUID. A mismatch in any is refused.
 TEST_F(PipelineCacheTest, DataThatAreAnotherDriversAreNotGivenToThisOne) {
   for (const uint32_t size : {0u, 31u, 73u, ~0u})
     EXPECT_EQ(WhyNotWith<uint32_t>(kHeaderBytes, size), "the pipeline cache holds another driver's data") << size;
   for (const size_t at : {4, 8, 12, 16, 28})
     EXPECT_EQ(WhyNotWith<uint32_t>(kHeaderBytes + at, 0x5EED), "the pipeline cache holds another driver's data") << at;
   EXPECT_EQ(given_, 0);
-  // Behind it are the driver's own: it is trusted with what has its name on it.
+  // The bytes behind the header are the driver's own format and are passed on unchecked.
   EXPECT_EQ(WhyNotWith<uint32_t>(kHeaderBytes + 32, 0x5EED), "");
   EXPECT_EQ(given_, 1);
 }

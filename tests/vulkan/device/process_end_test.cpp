@@ -1,5 +1,6 @@
-// A host may keep sessions in static variables. When its process ends, a driver may be gone before them: NVIDIA's is, as
-// drivers are opened, and register what they do at the end, after such variables.
+// No driver function is called after the driver's own exit handler has run. A host may keep sessions in static
+// variables, and such variables can outlive the driver: exit handlers run in reverse order, and NVIDIA's driver
+// registers its handler when it is opened, after the variables exist.
 #include <cstdlib>
 #include <memory>
 
@@ -14,7 +15,7 @@ bool driver_is_gone = false;
 
 template <auto kMember>
 struct Watched;
-// A function of the driver's that ends the process with 3 when it is called after the driver has gone.
+// A wrapper of a driver function that exits the process with code 3 when it is called after the driver is gone.
 template <typename Result, typename... Arguments, Result(VKAPI_PTR* DeviceFunctions::*kMember)(Arguments...)>
 struct Watched<kMember> {
   static inline Result(VKAPI_PTR* real)(Arguments...) = nullptr;
@@ -30,7 +31,8 @@ struct Watched<kMember> {
 
 class ProcessEndTest : public DeviceTest {
  protected:
-  // Keeps the device and the program, as a session may, in static variables that exist before the driver is opened.
+  // Keeps the device and the program in static variables that exist before the driver is opened, as a host may, and
+  // exits with a submission in progress.
   void EndWithAProgramUnderWay(bool timeline) {
     static std::shared_ptr<Device> device;
     static std::unique_ptr<HostProgram> program;

@@ -1,5 +1,5 @@
-// Streams that fail, and streams of other devices: work submitted before a failure is done, a failed call leaves
-// nothing under way, and no other stream is affected.
+// Streams that fail, and streams of two devices: work submitted before a failure completes, a failed call leaves no
+// pending work, and no other stream is affected.
 #include <functional>
 #include <thread>
 #include <utility>
@@ -15,7 +15,7 @@ VkResult NoMemory(VkDevice, const VkMemoryAllocateInfo*, const VkAllocationCallb
   return VK_ERROR_OUT_OF_DEVICE_MEMORY;
 }
 
-// Calls `then` once, after the next wait of a device has ended.
+// Calls `then` once, after the device's next wait has ended; undone by the destructor.
 class AfterNextWait {
  public:
   AfterNextWait(DeviceFunctions& vk, std::function<void()> then) : vk_(vk), good_(vk) {
@@ -50,7 +50,7 @@ class AfterNextWait {
 class StreamFailures : public StreamTest {
  protected:
   DeviceFunctions& vk() { return device_->handles().vk; }
-  // A copy that fails while the stream has work to do.
+  // Returns the error of a copy that runs out of memory while the stream has work to do.
   kit::Error FailBehindWork(Stream& stream, const BufferRange& a) {
     const Words numbers = Counting(1000);
     const auto good = vk().vkAllocateMemory;
@@ -84,7 +84,7 @@ TEST_P(StreamFailures, StagingMemoryIsUsedUntilTheLastPartOfABatchIsDone) {
   Stream stream(device_), other(device_);
   KeepBusy(stream);
   {
-    // A copy that reads mapped memory divides the batch; the second part is behind another stream's work.
+    // The copy that reads mapped memory divides the batch. The second part is queued behind another stream's work.
     const AfterNextWait busy(vk(), [&] { KeepBusy(other); });
     stream.Copy(std::vector<StreamCopy>{In(one, a), Out(b, out), In(two, c)});
   }
@@ -113,12 +113,12 @@ TEST_P(StreamFailures, WaitingForAFailedStreamReportsItAndWritesNoMoreMemory) {
   Finish(stream);
   KeepBusy(stream);
   Words out(1000, 7);
-  Copy(stream, Out(a, out));  // the host does it at the point
+  Copy(stream, Out(a, out));  // the host does this copy when the point is reached
   const uint64_t point = stream.Signal();
   kit::Error heard(EP_STATUS_OK, "");
   std::thread waiting([&] { heard = ErrorOf([&] { stream.Synchronize(point); }); });
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  const BufferRange b = Numbers(1u << 20);  // more than is staged already
+  const BufferRange b = Numbers(1u << 20);  // larger than the existing staging buffer
   const Words many(1u << 20);
   const auto good = vk().vkAllocateMemory;
   vk().vkAllocateMemory = NoMemory;
@@ -190,7 +190,7 @@ TEST_P(StreamFailures, WhatGoesToAnotherDeviceIsTakenWhenItIsThere) {
 
 TEST_P(StreamFailures, MoreThanOnePartGoesToAnotherDevice) {
   const auto other = OpenAs(GetParam().unified, GetParam().timeline);
-  const uint32_t count = (9u << 20) + 5;  // 36 MiB, and a little
+  const uint32_t count = (9u << 20) + 5;  // 36 MiB and 20 bytes
   const BufferRange here = Numbers(count), there = DeviceTest::Numbers(*other, count);
   const Words numbers = Counting(count);
   Stream stream(device_), theirs(other);

@@ -1,5 +1,6 @@
-// Helpers for the tests of streams: a device of each kind (with and without host-visible memory, with timeline
-// semaphores and with fences), copies as pairs of words and ranges, and work that takes a while.
+// Fixture for the tests of streams. Its parameter is a kind of device: with or without host-visible memory, with
+// timeline semaphores or with fences. It also has copies between vectors of words and buffer ranges, and slow work
+// (KeepBusy).
 //
 //     class X : public StreamTest {};
 //     TEST_P(X, …) { Stream stream(device_); KeepBusy(stream); Copy(stream, In(words, range)); … }
@@ -59,14 +60,14 @@ class StreamTest : public DeviceTest, public testing::WithParamInterface<StreamK
   }
   static void Copy(Stream& stream, const StreamCopy& copy) { stream.Copy({&copy, 1}); }
   static void Finish(Stream& stream) { stream.Synchronize(stream.Signal()); }
-  // The contents of `from` after all submitted work is done.
+  // Waits for all submitted work and returns the contents of `from`.
   static Words Read(Stream& stream, const BufferRange& from) {
     Words words(from.size / sizeof(uint32_t));
     Copy(stream, Out(from, words));
     Finish(stream);
     return words;
   }
-  // Work that takes a while.
+  // Submits a program that runs for a while.
   void KeepBusy(Stream& stream) {
     const BufferRange x = Numbers(100000);
     CommandList list;

@@ -1,5 +1,6 @@
-// Streams: copies arrive in order from wherever to wherever, points are reached when the work before them is done,
-// other streams wait for them; with timeline semaphores and with fences, with memory that the host reaches and without.
+// Streams: copies between any two places keep their order, points are reached when the work before them is done, and
+// other streams wait for them. Each test runs with timeline semaphores and with fences, with and without host-visible
+// memory.
 #include "plugins/vulkan/device/stream.h"
 
 #include <atomic>
@@ -88,7 +89,7 @@ TEST_P(StreamTest, PointsGrowAndAreReachedInOrder) {
     EXPECT_GT(point, last);
     last = point;
   }
-  stream.Synchronize(last, 0);  // nothing was submitted
+  stream.Synchronize(last, 0);  // returns at once, because nothing was submitted
   KeepBusy(stream);
   const uint64_t early = stream.Signal();
   KeepBusy(stream);
@@ -163,7 +164,7 @@ TEST_P(StreamTest, AnotherStreamBeginsAfterThePointThatItWaitsFor) {
     Finish(taker);
     EXPECT_EQ(out, numbers);
     EXPECT_EQ(direct, numbers);
-    // Memory that another stream's work may still read is not written before that work ends.
+    // The second stream's write waits until the first stream has read the memory.
     KeepBusy(maker);
     Copy(maker, On(a, b));
     taker.WaitFor(maker, maker.Signal());
@@ -208,7 +209,7 @@ TEST_P(StreamTest, SteadyWorkMakesNoVulkanObject) {
     Copy(stream, Out(b, out));
     Finish(stream);
   };
-  KeepBusy(stream);  // so that all of the first one is under way at once
+  KeepBusy(stream);  // all commands of the first run are pending at the same time
   run();
   const DeviceCounters before = device_->counters();
   for (int i = 0; i < 100; ++i) run();
@@ -229,7 +230,7 @@ TEST_P(StreamTest, StagingMemoryIsGivenBackWhenAskedFor) {
   if (!GetParam().unified) {
     EXPECT_GT(device_->counters().allocated_bytes, busy);
   }
-  device_->Trim();  // in use: stays
+  device_->Trim();  // keeps the staging buffer, which is in use
   Finish(stream);
   device_->Trim();
   EXPECT_LE(device_->counters().allocated_bytes, busy);

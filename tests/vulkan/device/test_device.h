@@ -1,4 +1,4 @@
-// Helpers for the tests of devices: an open device with the tests' kernels, and lists of commands for it.
+// Fixture for the tests of devices: it opens a device with the tests' kernels and makes commands for it.
 //
 //     class X : public DeviceTest {};
 //     TEST_F(X, …) { const auto a = Numbers(1000); … Add(a, b, 7); … }
@@ -19,7 +19,8 @@ namespace epiphyte::vulkan {
 
 const KernelSet& TestKernels();
 
-// Mesa 26's software device gives 20 bytes, which end within the header that Vulkan wants: nothing to be read again.
+// Reason for skipping. Mesa 26's software device returns 20 bytes of cache data, less than the header that Vulkan
+// requires, so there is no data to read back.
 inline constexpr const char* kNoCacheData = "this driver gives no data of pipeline caches";
 
 // Skips when there is no software device.
@@ -27,22 +28,22 @@ class DeviceTest : public testing::Test {
  protected:
   void SetUp() override;
 
-  // A device of an instance with these checks.
+  // Opens the device with these validation checks turned on.
   std::shared_ptr<Device> Open(const Validation& validation = {}, const DeviceOptions& options = {&TestKernels()});
   // Opens the device as one without host-visible memory (`unified` false), or without timeline semaphores.
   std::shared_ptr<Device> OpenAs(bool unified, bool timeline, const Validation& validation = {});
 
-  // Memory for `count` numbers.
+  // Allocates memory for `count` 32-bit numbers.
   static BufferRange Numbers(Device& device, uint32_t count);
-  // to = from * factor + summand
+  // Returns the command to = from * factor + summand.
   static Command Add(const BufferRange& from, const BufferRange& to, uint32_t summand, uint32_t factor = 1);
-  // x = x * 2 ^ turns
+  // Returns the command x = x * 2 ^ turns.
   static Command Double(const BufferRange& x, uint32_t turns = 1);
   // Uses a device as a session does. Runs the list a few times, profiled and in submissions of limited work, and has
   // its pipelines saved and read. Returns the last output.
   static std::vector<uint32_t> UseDevice(const std::shared_ptr<Device>& device, const HostList& list,
                                          const std::vector<uint32_t>& input, uint64_t submission_work);
-  // The only output for the only input.
+  // Runs a program with one input and one output, and returns the output.
   static std::vector<uint32_t> Run(HostProgram& program, const std::vector<uint32_t>& input,
                                    const RunOptions& options = {});
 };
@@ -50,7 +51,7 @@ class DeviceTest : public testing::Test {
 // True if the shader needs cooperative matrices. Some devices and all old tools do not support them.
 bool IsCooperative(const Shader& shader);
 
-// The Error that it throws; one of code OK when it throws none.
+// Returns the error that `body` throws, or one with code EP_STATUS_OK when it throws none.
 kit::Error ErrorOf(const std::function<void()>& body);
 
 MATCHER_P2(IsError, code, words, "") {

@@ -1,4 +1,5 @@
-// The four lanes of the validation layer: what programs do is clean in each, and each reports a defect that was planted.
+// Each kind of validation (core, synchronization, GPU-assisted, best practices) finds programs clean and reports a
+// planted defect.
 #include <algorithm>
 
 #include "plugins/vulkan/device/vk_pipelines.h"
@@ -43,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(Lanes, LaneTest, testing::Values(kCore, kSynchronizatio
 TEST_F(ValidationTest, CoreReportsABindingThatIsNotAligned) {
   const OpenedInstance opened = OpenInstance({.validation = kCore.validation});
   DeviceInfo info = ChooseDevice(opened.instance->devices(), {.device = TestDevice()});
-  info.capabilities.buffer_offset_alignment = 4;  // a wrong alignment
+  info.capabilities.buffer_offset_alignment = 4;  // smaller than the driver requires
   const auto device = Device::Open(opened.instance, info, {&TestKernels()});
   BufferRange a = Numbers(*device, 100);
   a.offset = 4;
@@ -59,11 +60,12 @@ TEST_F(ValidationTest, SynchronizationReportsAWriteThatWasNotSaid) {
   const BufferRange b = Numbers(*device, 1000);
   HostList list;
   list.commands = {Add(a, b, 1), Add(b, a, 1)};
-  for (Command& command : list.commands) command.bindings[1].access = Access::kRead;  // hence no barrier
+  // The writes are declared as reads, so no barrier is recorded.
+  for (Command& command : list.commands) command.bindings[1].access = Access::kRead;
   EXPECT_THAT(ErrorOf([&] { HostProgram(device, list); }), IsError(EP_STATUS_EP_FAIL, "SYNC-HAZARD"));
 }
 
-// Copies and shaders are stages of their own: a barrier between two of them is one for those that follow, too.
+// Copies and shaders are different pipeline stages. A barrier from a shader to a copy also covers later shaders.
 TEST_F(ValidationTest, ABarrierBeforeACopyIsOneForLaterShaders) {
   const auto device = Open(kSynchronization.validation);
   const BufferRange x = Numbers(*device, 1000), a = Numbers(*device, 1000), b = Numbers(*device, 1000),
@@ -96,7 +98,7 @@ TEST_F(ValidationTest, BestPracticesReportsACommandPoolForResettingEachBuffer) {
   EXPECT_THAT(ErrorOf([&] { device->instance().ThrowIfInvalid(); }), IsError(EP_STATUS_EP_FAIL, "BestPractices"));
 }
 
-// Number of bindings of a module: one more than its greatest decoration Binding.
+// Returns the number of bindings of a module: one more than the largest operand of its Binding decorations.
 uint32_t BindingsOf(const Shader& shader) {
   constexpr uint32_t kOpDecorate = 71;
   constexpr uint32_t kBinding = 33;
@@ -107,7 +109,8 @@ uint32_t BindingsOf(const Shader& shader) {
   return count;
 }
 
-// Covers modules that no test runs, too. Drivers fail on the loops that the layer's instrumentation makes.
+// Modules that no other test runs are covered, too: drivers may fail on the loops that the layer's instrumentation
+// adds.
 TEST_F(ValidationTest, EveryModuleOfThePluginMakesAPipelineWhenItIsInstrumented) {
   const auto device = Open({.core = true, .gpu_assisted = true}, {&BuiltInKernels()});
   for (const Shader& shader : BuiltInKernels().shaders()) {

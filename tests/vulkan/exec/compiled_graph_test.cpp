@@ -1,5 +1,5 @@
-// Compiled graphs: a program for each combination of shapes, those that were used last are kept, constants are on the
-// device once.
+// Compiled graphs: each combination of shapes gets a program, the programs used last are kept, and constants are
+// uploaded once.
 #include "plugins/vulkan/exec/compiled_graph.h"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ TEST_F(Compiled, ProgramsThatWereNotAskedForLatelyAreMadeAgain) {
   ProgramOfRows(*graph, 1);
   for (int64_t rows = 2; rows <= 17; ++rows) {
     ProgramOfRows(*graph, rows);
-    ProgramOfRows(*graph, 2);  // stays
+    ProgramOfRows(*graph, 2);  // used in each turn, so its program is kept
   }
   const uint64_t made = graph->programs_made();
   ProgramOfRows(*graph, 2);
@@ -187,7 +187,7 @@ TEST_F(Compiled, ConvolutionTakesInBiasAndActivation) {
   EXPECT_EQ(graph->graph().nodes[0].domain, "epiphyte.kit");
 }
 
-// --- quantised
+// --- quantized
 
 std::vector<std::string> OperatorsOf(const ir::Graph& graph) {
   std::vector<std::string> names;
@@ -253,7 +253,8 @@ out y
   EXPECT_GT(most_bindings(16), kLeastBindings) << "in one dispatch";
 }
 
-// A new pass of the kit runs here. A plugin that can't use one says why in its options, and here.
+// A new pass of the kit must run here. A plugin that can't use a pass declines it in its options with a reason, and the
+// test lists it.
 TEST_F(Compiled, EveryPassOfTheKitRunsButThoseThatAreDeclined) {
   const kit::fuse::Pipeline pipeline = MakePipeline(AllOperators(), device()->info().capabilities);
   EXPECT_EQ(kit::fuse::FindBrokenNeed(pipeline.passes()), "");

@@ -1,4 +1,5 @@
-// Constants that sessions of a share group have in common on the device, and different constants that look alike.
+// The constant store: sessions of a share group share equal constants on the device; different constants with equal
+// digests stay apart.
 #include "plugins/vulkan/exec/constant_store.h"
 
 #include <cstring>
@@ -16,10 +17,10 @@ using Words = std::vector<uint64_t>;
 
 std::span<const std::byte> BytesOf(const Words& words) { return std::as_bytes(std::span(words)); }
 
-// Words with the same XXH3 digest whatever `difference` is. XXH3 adds the first word of each stripe of eight to one
-// sum. It adds to another sum the product of both halves of that word's exclusive or with a known secret. The words
-// here make the lower half 0, so all products are 0. The surplus in the upper half of one stripe's word is taken from
-// the next one's.
+// Returns words with the same XXH3 digest for every `difference`. XXH3 adds the first word of each stripe of eight to
+// one sum. To another sum it adds the product of both halves of (word xor secret), and the secret is known. The words
+// here make the lower half 0, so all products are 0. The surplus in the upper half of one stripe's word is subtracted
+// from the word of the next stripe.
 Words WithOneDigest(uint32_t difference) {
   Words words(64, 1);
   const auto* secret = reinterpret_cast<const unsigned char*>(XXH3_kSecret);

@@ -1,5 +1,5 @@
-// Graphs of contexts with one thing changed, each thing in turn: operands, operators, attributes, values, packed data.
-// A graph is refused or its programs are made; none crashes what makes them.
+// Graphs of contexts with one thing changed at a time: operands, operators, attributes, values, packed data. Each
+// changed graph is refused or compiled into programs; none crashes the process.
 #include <unistd.h>
 
 #include <csignal>
@@ -58,7 +58,7 @@ y = Softmax@13(a) : float[2,3]
 out y
 )";
 
-// Description of the current change, printed when that change crashes the process.
+// Description of the current change. The crash handler prints it.
 char g_trying[256];
 
 void ReportCrash(int signal) {
@@ -84,7 +84,7 @@ class ContextMutation : public DeviceGraphTest, public testing::WithParamInterfa
   const ir::Graph& graph() const { return made_->graph(); }
   const std::vector<kit::PackedData>& packed() const { return made_->packed(); }
 
-  // Error of building the changed graph; "" when it is made.
+  // Returns the error of compiling the changed graph; "" if it compiles.
   std::string Try(const std::string& what, const Change& change) {
     std::snprintf(g_trying, sizeof g_trying, "\n%s: %s\n", graph().name.c_str(), what.c_str());
     ir::Graph changed = graph();

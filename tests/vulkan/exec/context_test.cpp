@@ -1,5 +1,5 @@
-// Contexts: a graph comes back as it was, what was made elsewhere is judged with its reason, damage is refused, and
-// nothing that is in them can crash the loader.
+// Contexts: a graph is restored as it was, a context made on another device is judged with a reason, and damaged or
+// hostile bytes are refused without a crash.
 #include "plugins/vulkan/exec/context.h"
 
 #include <random>
@@ -112,7 +112,8 @@ TEST_F(Context, AnotherDeviceOrDriverBuildsPipelinesAgain) {
   }
 }
 
-// The packed weights are the same; only kernels are others.
+// Without subgroups the packed weights are the same and only the kernels differ. The plugin advises recompilation; it
+// doesn't refuse the context.
 TEST_F(Context, MadeWithSubgroupsItIsRebuiltWithoutThem) {
   DeviceInfo with = device()->info(), without = device()->info();
   with.capabilities.Prefer(Capability::kSubgroup);
@@ -137,7 +138,7 @@ TEST_F(Context, ADeviceThatCannotHoldTheGraphRefusesIt) {
   EXPECT_THAT(verdict.reason, HasSubstr("one buffer of the device holds 16"));
 }
 
-// A context judged for two devices: the first can't hold it, the second is the one that it was made on.
+// A context that is judged for two devices: it doesn't fit the first one and was made on the second one.
 class ContextOfTwoDevices : public Context {
  protected:
   ContextOfTwoDevices() = default;
@@ -222,7 +223,7 @@ TEST_F(Context, EveryCutAndEveryFlippedByteIsNoticed) {
   }
 }
 
-// The digests match, so only verification can refuse the bytes.
+// The digests of the forged bytes match, so only verification can refuse them.
 TEST_F(Context, ForgedBytesAreRefusedOrRunButNeverCrash) {
   const std::string bytes = Write(*Compile(kGraph));
   std::mt19937 random(1);
@@ -246,9 +247,9 @@ TEST_F(Context, ForgedBytesAreRefusedOrRunButNeverCrash) {
   }
 }
 
-// --- operators on quantised numbers
+// --- operators on quantized numbers
 
-// Changes an attribute, or takes it away with an empty list.
+// Sets an attribute; an empty list removes it.
 void SetInts(ir::Node& node, const std::string& name, std::vector<int64_t> values) {
   std::erase_if(node.attributes, [&](const ir::Attribute& attribute) { return attribute.name == name; });
   if (values.size() == 1 && name != "code" && name != "zero_points") {
@@ -260,7 +261,7 @@ void SetInts(ir::Node& node, const std::string& name, std::vector<int64_t> value
 
 class QuantizedContext : public Context {
  protected:
-  // Error of building the changed graph from a context.
+  // Returns the error of building the changed graph from a context; "" if it is built.
   std::string Refusal(const std::function<void(ir::Graph&, std::vector<kit::PackedData>&)>& change) const {
     const auto made = Compile(kQdq);
     ir::Graph graph = made->graph();

@@ -9,7 +9,7 @@ namespace epiphyte::vulkan {
 
 void DeviceGraphTest::SetUp() {
   if (!PinLavapipe()) GTEST_SKIP() << kNoLavapipe;
-  // One instance for all tests, because opening it takes a while.
+  // All tests share one instance, because opening it takes a while.
   static const std::shared_ptr<Instance> instance = OpenInstance().instance;
   ASSERT_NE(instance, nullptr);
   device_ = Device::Open(instance, instance->devices().at(0), {.kernels = &BuiltInKernels()});

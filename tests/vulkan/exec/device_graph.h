@@ -1,4 +1,4 @@
-// Graphs as text, compiled for the software device.
+// Fixture that compiles graphs written as text for the software device.
 //
 //     class X : public DeviceGraphTest {};
 //     TEST_F(X, …) { const auto compiled = Compile(R"(graph "g" …)"); … }
@@ -27,7 +27,7 @@ y = Relu@14(a) : float[1,1,2,2]
 out y
 )";
 
-// A quantised convolution, sum and pool, as exporters write them.
+// A quantized convolution, sum and pool, as exporters write them.
 inline constexpr const char* kQdq = R"(graph "g"
 in x: uint8[1,2,4,4]
 const s: float[] = [0.5]
@@ -48,14 +48,14 @@ y = QuantizeLinear@13(m, s, z) : uint8[1,2,3,3]
 out y
 )";
 
-// Skips when there is no software device.
+// The fixture. Its tests are skipped when there is no software device.
 class DeviceGraphTest : public testing::Test {
  protected:
   void SetUp() override;
 
   const std::shared_ptr<Device>& device() const { return device_; }
   CompileConfig Config() const;
-  // After the plugin's fusions. Constants are copied.
+  // Applies the plugin's fusions and compiles the graph. Constants are copied, so `graph` need not outlive the call.
   std::shared_ptr<CompiledGraph> Compile(std::string_view graph) const;
 
  private:

@@ -1,4 +1,5 @@
-// The memories and streams that the host gets: what they are made of, and what becomes of them when a device is lost.
+// The memories and streams that the plugin gives to the host: their properties, and their state after the device is
+// lost.
 #include "plugins/vulkan/exec/device_memories.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Values in the device's memory: they stay there between partitions and runs, and a run with bindings copies nothing.
+// Values in device memory: they stay there between partitions and between runs, and a run with bindings copies nothing.
 #include <gmock/gmock.h>
 #include <sys/mman.h>
 
@@ -42,7 +42,7 @@ class VulkanValues : public testing::Test {
   static std::string Model(std::string_view graph) {
     return OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 18]> )" + std::string(graph));
   }
-  // Profiled, so that copies can be counted.
+  // Options with profiling, so that the trace shows the copies.
   core::SessionOptions Options(std::vector<std::string> providers = {"vulkan"}) {
     core::SessionOptions options = OptionsFor(std::move(providers));
     options.profile_path = (temp_ / ("trace" + std::to_string(++traces_) + ".json")).string();
@@ -71,7 +71,7 @@ class VulkanValues : public testing::Test {
     settings.bindings = &bindings;
     return session.Run(inputs, settings);
   }
-  // Names of the spans of the session's trace so far.
+  // Returns the names of all spans in the session's trace so far.
   static std::vector<std::string> Spans(const core::Session& session) {
     const auto trace = nlohmann::json::parse(session.ProfileJson());
     std::vector<std::string> names;
@@ -107,8 +107,8 @@ TEST_F(VulkanValues, OutputsAreMadeWhereTheyAreBoundAndReadByTheNextSessionWitho
   EXPECT_EQ(Copies(*second), 0);
 }
 
-// One step of a decoder with a cache of fixed length: the new key is put in its place, and attended to with those
-// before.
+// One decoder step with a KV cache of fixed length: the new key is written to its position, and attention reads all
+// keys.
 constexpr std::string_view kDecoder = R"(
 g (float[1,32,8] past, float[1,1,8] x, int64[1,2] at, float[1,1,32] mask) => (float[1,32,8] present, float[1,1,8] y)
 <float[8,8] w = {1,0,0,0,0,0,0,2, 0,1,0,0,0,0,2,0, 0,0,1,0,0,2,0,0, 0,0,0,1,2,0,0,0,
@@ -136,7 +136,7 @@ Step StepOf(int64_t step) {
 
 TEST_F(VulkanValues, ACacheOfADecoderStaysInPlaceAndNothingIsCopied) {
   core::SessionOptions options = Options();
-  options.Set("session.max_device_bytes", "1");  // a copy of anything, or an output beside the cache, would be too much
+  options.Set("session.max_device_bytes", "1");  // any copy, or an output beside the cache, would exceed this limit
   const auto session = Open(kDecoder, options);
   const auto cpu = Open(kDecoder, OptionsFor({"cpu"}));
   const ValuePtr cache = There(Floats({1, 32, 8}, std::vector<float>(256)));
@@ -178,7 +178,7 @@ TEST_F(VulkanValues, ACacheThatIsNotBoundInPlaceIsLeftAsItIs) {
   EXPECT_THAT(Read(past), Each(0.5f));
 }
 
-// Between two partitions on the device, one on the CPU.
+// Two partitions on the device with one on the CPU between them.
 constexpr std::string_view kMixed = R"(
 g (float[4,4] x) => (float[4,4] y, float[4,4] p)
 <float[4,4] w = {1,2,0,0, 0,1,2,0, 0,0,1,2, 2,0,0,1}>
@@ -203,7 +203,7 @@ TEST_F(VulkanValues, PartitionsWithAnotherProvidersBetweenThemPassValuesOnTheDev
   for (const core::NodePlacement& node : session->placement().nodes) ++(node.provider == "vulkan" ? on_vulkan : on_cpu);
   EXPECT_EQ(on_cpu, 1u);
   EXPECT_GE(on_vulkan, 3u);
-  // Four copies a run: x to the device, p to the host, the determinant to the device, y to the host.
+  // Each run copies four times: x to the device, p to the host, the determinant to the device, y to the host.
   EXPECT_EQ(Copies(*session), 3 * 4);
 }
 
@@ -264,7 +264,7 @@ TEST_F(VulkanValues, FourThreadsRunWithBindingsOfTheirOwn) {
       const ValuePtr x = There(Floats({rows, 4}, std::vector<float>(count, base)));
       const ValuePtr y = There(Floats({rows, 4}, std::vector<float>(count)));
       for (int i = 0; i < 50; ++i) {
-        // Runs alternate between bound outputs, new device memory, and host memory.
+        // Runs alternate between bound outputs, newly allocated device memory, and host memory.
         RunBound(*session, {x}, {{y, nullptr}});
         const Values made = RunBound(*session, {y}, {{nullptr, Memory()}});
         const Values host = session->Run(Values{made[0]});

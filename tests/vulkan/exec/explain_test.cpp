@@ -1,4 +1,4 @@
-// The placement report of nodes: the chosen kernels, and the reasons against faster ones.
+// Notes of the placement report: the kernel chosen for each node, and the reasons against faster kernels.
 #include "plugins/vulkan/exec/explain.h"
 
 #include "epiphyte/kit/graph/text.hpp"

@@ -1,4 +1,5 @@
-// Values that the host will know when it makes a program, and the values that it reads for that.
+// Host values: the values that the host will know when it makes a program, and the inputs that it reads to compute
+// them.
 #include "plugins/vulkan/exec/host_values.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Sessions with the plugin: new shapes, several threads, contexts, options, and the CPU beside it.
+// Sessions with the plugin: new shapes, several threads, contexts, options, and the CPU plugin for the remaining nodes.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -137,7 +137,7 @@ TEST_F(VulkanSession, EachCapabilityCanBeTurnedOff) {
   }
 }
 
-// All that the device can do is used, but for one capability at a time.
+// All capabilities are on, except one at a time.
 TEST_F(VulkanSession, AFloat16ProductIsTheSameWithoutAnyOfThem) {
   const auto model = Model(R"(<ir_version: 8, opset_import: ["" : 18]>
 g (float[40,64] x) => (float[40,40] y) {
@@ -177,7 +177,7 @@ g (float[1,100] x) => (float[1,100] y) { y = Softmax(x) })");
                         "turned off by option 'disable'"));
 }
 
-// Packed weights, a product of a row and a softmax, each with kernels of subgroups and without.
+// Packed weights, a GEMM of one row and a softmax have kernels with subgroups and without.
 TEST_F(VulkanSession, AContextMadeWithSubgroupsRunsWithoutThem) {
   const auto model = Model(R"(<ir_version: 8, opset_import: ["" : 18]>
 g (float[1,4] x) => (float[1,2] y)
@@ -240,7 +240,7 @@ g (float[N,2] x) => (float[N,2] y)
   EXPECT_THAT(RunRows(session, {1, 1}), ElementsAre(testing::FloatNear(0.26894f, 1e-4f), testing::FloatNear(0.73106f, 1e-4f)));
 }
 
-// Values in between take 3/2 MiB with as many rows.
+// With this many rows, the two intermediate values that are alive at the same time take 3/2 MiB.
 constexpr int64_t kManyRows = 3 << 15;
 std::string Chain(const std::string& rows) {
   return R"(<ir_version: 8, opset_import: ["" : 18]> g (float[)" + rows + ",2] x) => (float[" + rows + R"(,2] y)

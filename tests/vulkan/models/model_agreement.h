@@ -1,4 +1,5 @@
-// A generated model on the Vulkan plugin, with the CPU plugin for what that leaves, against the CPU plugin alone.
+// Compares a generated model on the Vulkan plugin, with the CPU plugin for the remaining nodes, with the CPU plugin
+// alone.
 //
 //     ModelAgreement agreement("squeezenet1.1");
 //     agreement.Check(Route::kContext);
@@ -16,24 +17,24 @@
 
 namespace epiphyte::test {
 
-// Way of the model into the session: from its file, or compiled before into a context. The payload of the context lies
-// beside the context model or in it.
+// How the model gets into the session: from its file, or compiled beforehand into a context. The context's payload lies
+// beside the context model (kContext) or in it (kEmbeddedContext).
 enum class Route { kFile, kContext, kEmbeddedContext };
 
 class ModelAgreement {
  public:
-  // Pins the software device. The model is made if it isn't there.
+  // Pins the software device, and generates the model if it isn't there.
   explicit ModelAgreement(const std::string& model);
 
   static bool HasDevice();
 
-  // Two runs in one session give what the CPU gives, by 1e-3 of each number and 1e-4.
+  // Checks that two runs in one session agree with the CPU plugin: tolerance 1e-3 relative, 1e-4 absolute.
   void Check(Route route);
 
-  // Placement in a session from the file: the share of nodes that Vulkan has, and the number of partitions.
+  // Placement in a session from the file: the share of nodes on Vulkan (0 to 1), and the number of partitions.
   double Share() const;
   size_t Partitions() const;
-  // The nodes that it doesn't have, with its reasons, one a line.
+  // The nodes that the Vulkan plugin doesn't claim, with its reasons, one a line.
   std::string Others() const;
 
  private:

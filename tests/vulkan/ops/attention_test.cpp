@@ -1,4 +1,4 @@
-// Attention in ONNX's forms and as exporters write it out, and RotaryEmbedding.
+// Attention as ONNX's operator and as exporters write it with simpler nodes, and RotaryEmbedding.
 #include "tests/vulkan/ops/operator_harness.h"
 #include "tests/vulkan/ops/product_models.h"
 
@@ -8,7 +8,7 @@ namespace {
 class Attention : public OperatorTest {
  protected:
   static OperatorRun Opset23() { return {.opset = 23}; }
-  // 2 images, 4 heads of queries, 2 of keys and values.
+  // Queries, keys and values of 2 batch items, with 4 heads of queries and 2 heads of keys and values.
   static std::vector<ValuePtr> FourDimensions(int64_t queries, int64_t keys) {
     return {Scaled({2, 4, queries, 8}, 1), Scaled({2, 2, keys, 8}, 2), Scaled({2, 2, keys, 12}, 3)};
   }
@@ -61,7 +61,7 @@ TEST_F(Attention, MasksByNumbersAndByBooleans) {
       "g (float[B,H,Q,S] q, float[B,K,T,S] k, float[B,K,T,V] v, bool[B,1,Q,T] m) => (float[] y) "
       "{ y = Attention(q, k, v, m) }",
       inputs, Opset23());
-  inputs[3] = Numbers(DataType::kBool, {5, 7}, std::vector<double>(35, 0));  // nothing is visible
+  inputs[3] = Numbers(DataType::kBool, {5, 7}, std::vector<double>(35, 0));  // the mask hides every key
   ExpectLikeCpu(
       "g (float[B,H,Q,S] q, float[B,K,T,S] k, float[B,K,T,V] v, bool[Q,T] m) => (float[] y) "
       "{ y = Attention(q, k, v, m) }",
@@ -118,7 +118,7 @@ TEST_F(Attention, OfHalfFloats) {
       run);
 }
 
-// Attention as exporters write it. The kit makes one operator of it, over views.
+// The kit fuses these nodes into one Attention that reads the operands as views.
 TEST_F(Attention, WrittenOutWithTransposes) {
   ExpectLikeCpu(R"(g (float[2,6,4,8] q, float[2,9,4,8] k, float[2,9,4,8] v, float[2,1,1,9] m) => (float[] y)
       <float scale = {0.35}> {

@@ -1,5 +1,5 @@
-// Convolutions, in shapes that ONNX's own cases don't have: block sizes with and without a rest, groups, one to three
-// dimensions, paddings that are not alike, weights that are computed.
+// Convolutions in shapes that ONNX's own cases lack: block sizes with and without a remainder, groups, one to three
+// dimensions, asymmetric padding, and computed weights.
 #include "tests/vulkan/ops/one_node.h"
 
 namespace epiphyte::test {
@@ -57,7 +57,7 @@ TEST_F(Convolutions, ConvInGroups) {
 TEST_F(Convolutions, ConvOfOneChannelAFilter) {
   ExpectLikeCpu({.op = "Conv <group=6, pads=[1,1,1,1]>", .inputs = {{2, 6, 9, 7}}, .constants = {{6, 1, 3, 3}, {6}}});
   ExpectLikeCpu({.op = "Conv <group=3, strides=[2,2]>", .inputs = {{1, 3, 9, 7}}, .constants = {{6, 1, 3, 3}}});
-  // Many filters of one channel go the way of all others.
+  // Groups with one input channel and many filters use the general kernel.
   ExpectLikeCpu({.op = "Conv <group=2>", .inputs = {{1, 2, 6, 6}}, .constants = {{18, 1, 3, 3}}});
   ExpectLikeCpu({.op = "Conv <group=4, pads=[1,1,1,1,1,1]>", .inputs = {{1, 4, 4, 5, 6}}, .constants = {{4, 1, 3, 3, 3}}});
 }
@@ -77,7 +77,7 @@ TEST_F(Convolutions, ConvInHalfPrecision) {
 
 TEST_F(Convolutions, ConvOfNoImages) { ExpectLikeCpu({.op = "Conv", .inputs = {{0, 3, 6, 6}}, .constants = {{4, 3, 3, 3}}}); }
 
-// Recognised as one operator: sum, residual and activation.
+// The kit fuses the convolution, the sum with the residual, and the activation into one operator.
 TEST_F(Convolutions, ConvWithResidualAndActivation) {
   for (const char* activation : {"Relu", "Sigmoid", "LeakyRelu <alpha=0.2>", "HardSwish", "Elu", "Softplus"}) {
     const std::string model = std::string(R"(g (float[1,4,6,6] x, float[9,4,3,3] w, float[9] b, float[1,9,6,6] r) => (float[] y) {

@@ -1,5 +1,5 @@
-// Rows, sums and windows of more elements than Mesa's software device lets an invocation's loops make passes: it leaves
-// them after 65,535, without a word (Capabilities::max_passes). Few results each, so that it is quick.
+// Rows, sums and windows with more elements than the passes that Mesa's software device allows a loop: it leaves loops
+// silently after 65,535 (Capabilities::max_passes). The cases have few results, to be fast.
 #include "tests/vulkan/lavapipe.h"
 #include "tests/vulkan/ops/one_node.h"
 
@@ -102,7 +102,7 @@ TEST_F(LongLoops, WhatNoLoopReachesIsLeftToOthers) {
   expect_left("uint8[1,70001,1,2] x, uint8[2,70001,1,1] w", "ConvInteger (x, w)", "280004");
 }
 
-// … and where shapes are known only when it runs, that is what the run says.
+// When shapes are known only at run time, the run reports the error.
 TEST_F(LongLoops, ARunOfWhatNoLoopReachesFails) {
   if (!vulkan::IsLavapipe()) GTEST_SKIP() << "other devices' loops have no end";
   try {

@@ -1,5 +1,5 @@
-// Kernels with loop lengths given by parameters match the CPU plugin for sizes of every kind: odd ones, ones, many
-// rows, more than a workgroup. (Drivers have got such loops wrong: shaders/product.glsl.)
+// Kernels with loop lengths given by parameters match the CPU plugin for many sizes: odd sizes, 1, many rows, more than
+// one workgroup. Drivers have miscompiled such loops (shaders/product.glsl).
 #include <array>
 #include <random>
 
@@ -89,7 +89,7 @@ TEST_F(ManyShapes, IntegerConvolutions) {
   }
 }
 
-// Against sums computed here: the CPU plugin has no kernel for it.
+// The expected sums are computed here, without the CPU plugin.
 TEST_F(ManyShapes, WeightsOfFewBits) {
   constexpr int64_t kBlock = 16;
   for (const int64_t bits : {4, 8})

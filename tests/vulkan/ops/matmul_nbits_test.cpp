@@ -1,4 +1,4 @@
-// MatMulNBits of com.microsoft against the product with the weights as floats.
+// MatMulNBits of com.microsoft, compared with a product with the same weights as floats.
 #include "tests/vulkan/ops/operator_harness.h"
 #include "tests/vulkan/ops/product_models.h"
 
@@ -22,7 +22,7 @@ class MatMulNBits : public OperatorTest {
     }
     return bytes;
   }
-  // Number `index` of `bits` bits of bytes that begin at `first`.
+  // Returns number `index` of those with `bits` bits each that are packed from byte `first` on.
   static int Unpack(const std::vector<double>& bytes, int64_t first, int64_t index, int bits) {
     const int byte = static_cast<int>(bytes[static_cast<size_t>(first + index * bits / 8)]);
     return byte >> (index * bits % 8) & ((1 << bits) - 1);

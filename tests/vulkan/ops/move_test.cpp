@@ -7,8 +7,8 @@ namespace {
 
 class Move : public OperatorTest {};
 
-// --- Indices out of range: never outside of a tensor; 0 where something should have been read, nothing where something
-// should have been changed.
+// --- Indices out of range: kernels never access memory outside of a tensor. They read 0 for such an index and write
+// nothing.
 
 constexpr int64_t kHuge = int64_t{1} << 40;
 
@@ -49,7 +49,8 @@ TEST_F(Move, LengthsBeyondASequenceAreItsLength) {
   EXPECT_EQ(FloatsOf(*y[0]), (std::vector<float>{2, 1, 3, 4, 6, 5}));
 }
 
-// Tables of positions would take more memory than there is.
+// Outputs without elements may have dimensions of 2^50. A table of positions for them would take more memory than there
+// is.
 TEST_F(Move, ResultsOfNothingMayHaveLongDimensions) {
   constexpr int64_t kLong = int64_t{1} << 50;
   const ValuePtr pads = Int64s({4}, {0, 0, 0, kLong - 1}), sizes = Int64s({2}, {0, kLong}),
@@ -74,7 +75,7 @@ TEST_F(Move, ConstantIndicesOutOfRangeAreErrors) {
               ::testing::AllOf(::testing::StartsWith("INVALID_ARGUMENT"), ::testing::HasSubstr("index 5 found")));
 }
 
-// --- Scatters that combine: every reduction, also where updates meet, in every type that has kernels.
+// --- Scatters that combine: every reduction in every type that has kernels, also with several updates of one element.
 
 TEST_F(Move, ScatteredUpdatesAreCombinedInOrder) {
   const std::pair<DataType, const char*> types[] = {{DataType::kFloat, "float"}, {DataType::kFloat16, "float16"},
@@ -93,7 +94,7 @@ TEST_F(Move, ScatteredUpdatesAreCombinedInOrder) {
     }
 }
 
-// One line of many updates: divided among invocations, or not.
+// Many updates go to one line: with shared memory the line is divided among invocations, without it is not.
 TEST_F(Move, AScatterIntoOneLine) {
   std::vector<int64_t> places;
   for (int64_t i = 0; i < 500; ++i) places.push_back(i * 37 % 101);
@@ -110,7 +111,7 @@ TEST_F(Move, TypesWithoutAKernelForReductionsAreDeclined) {
               ::testing::HasSubstr("no kernel for double"));
 }
 
-// --- Shapes: known on the host, whatever follows.
+// --- Shapes: the host computes them from the input's shape, whatever nodes follow.
 
 TEST_F(Move, ShapesOfInputsAreComputedOnTheHost) {
   ExpectLikeCpu(R"(g (float[A,B,C] x) => (float[D,E] y, int64[F] s, int64 n) {

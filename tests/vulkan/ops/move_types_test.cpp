@@ -1,4 +1,4 @@
-// Operators that move elements, for elements of every size: what lies where does not depend on the type.
+// Operators that move elements, for elements of every size. The position of an element must not depend on its type.
 
 #include "tests/vulkan/ops/operator_harness.h"
 
@@ -12,7 +12,7 @@ struct TypeName {
 
 class MoveTypes : public OperatorTest, public ::testing::WithParamInterface<TypeName> {
  protected:
-  // `model` with its type in place of each T.
+  // Returns `model` with the type in place of each letter T.
   static std::string Of(std::string_view model) {
     std::string text;
     for (char letter : model) text += letter == 'T' ? std::string(GetParam().text) : std::string(1, letter);
@@ -30,7 +30,7 @@ INSTANTIATE_TEST_SUITE_P(Elements, MoveTypes,
                                            TypeName{DataType::kInt64, "int64"}, TypeName{DataType::kDouble, "double"}),
                          [](const auto& info) { return std::string(info.param.text); });
 
-// The letter T stands for the type, so operators with one in their names have it written by the test.
+// Puts `op` in place of '#'. Models can't hold operator names with a T, because Of replaces each T by the type.
 std::string Named(std::string text, std::string_view op) {
   text.replace(text.find('#'), 1, op);
   return text;
@@ -42,7 +42,7 @@ TEST_P(MoveTypes, TransposeOfRankEight) {
       {Some({2, 1, 3, 2, 1, 2, 3, 5})});
 }
 
-// Wide enough that elements are moved in units of 16 bytes, and odd, so that they can't be.
+// A run of 64 elements is moved in units of 16 bytes. A run of 7 can't be.
 TEST_P(MoveTypes, TransposeKeepsRuns) {
   for (int64_t run : {64, 7})
     ExpectLikeCpu(Named(Of("g (T[A,B,C,D] x) => (T[E,F,G,H] y) { y = #<perm=[0,2,1,3]>(x) }"), "Transpose"),

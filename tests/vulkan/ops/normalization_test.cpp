@@ -1,4 +1,4 @@
-// Normalisations: rows of all lengths, parameters that are broadcast, statistics as outputs.
+// Normalizations: rows of all lengths, broadcast parameters, and statistics as outputs.
 #include "tests/vulkan/ops/one_node.h"
 
 namespace epiphyte::test {
@@ -16,7 +16,8 @@ TEST_F(Normalizations, LayerNormalizationWithParametersThatAreRepeated) {
   ExpectLikeCpu({.op = "LayerNormalization <axis=1>", .inputs = {{3, 5, 7}}, .constants = {{7}, {7}}});
   ExpectLikeCpu({.op = "LayerNormalization <axis=1>", .inputs = {{3, 5, 7}}, .constants = {{5, 1}, {5, 1}}});
   ExpectLikeCpu({.op = "LayerNormalization <axis=1>", .inputs = {{3, 5, 7}}, .constants = {{1}, {1}}});
-  // Scale and bias of different shapes; dimensions that are repeated between others; a bias for each row.
+  // Scale and bias have different shapes; some dimensions are broadcast between others; the last case has a bias for
+  // each row.
   ExpectLikeCpu({.op = "LayerNormalization <axis=1>", .inputs = {{3, 5, 7}}, .constants = {{5, 7}, {1}}});
   ExpectLikeCpu({.op = "LayerNormalization <axis=1>", .inputs = {{3, 5, 2, 7}}, .constants = {{5, 1, 7}, {5, 2, 7}}});
   ExpectLikeCpu({.op = "LayerNormalization", .inputs = {{3, 5, 7}}, .constants = {{7}, {3, 5, 7}}});
@@ -40,7 +41,7 @@ TEST_F(Normalizations, RmsNormalization) {
   ExpectLikeCpu({.op = "RMSNormalization <axis=1>", .inputs = {{2, 5000}}, .constants = {{5000}}, .opset = 23});
 }
 
-// Recognised as one operator; another node reads the sum again.
+// The kit fuses the sum and its normalization into one operator. Another node reads the sum, too.
 TEST_F(Normalizations, SumAndItsNormalization) {
   ExpectLikeCpu(R"(g (float[2,6,33] x, float[2,6,33] skip, float[33] s, float[33] b) => (float[] y, float[] z) {
       sum = Add (x, skip)

@@ -18,7 +18,7 @@ std::string ShapeText(const std::vector<int64_t>& dims) {
   return "[" + Join(parts) + "]";
 }
 
-// Elements of -1 to 1 as text.
+// Elements from -1 to 1 as text.
 std::string ElementsText(const std::vector<int64_t>& dims, size_t seed) {
   const int64_t count = std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
   std::vector<std::string> parts;

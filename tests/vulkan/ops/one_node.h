@@ -1,4 +1,4 @@
-// Tests of one node in many shapes: the model is written around it.
+// Tests of one node in many shapes. The fixture writes the model around the node.
 //
 //     class Pools : public NodeTest {};
 //     TEST_F(Pools, OfEachRank) {
@@ -15,13 +15,13 @@
 namespace epiphyte::test {
 
 struct NodeCase {
-  std::string op;                                // with attributes: "Conv <group=2>"
-  std::vector<std::vector<int64_t>> inputs;      // of the type, in these shapes
-  std::vector<std::vector<int64_t>> constants = {};  // behind them
-  std::vector<std::string> others = {};          // initializers behind those: "int64[1] = {1}"
-  size_t outputs = 1;                            // the first of the type, the others of int64
+  std::string op;                                    // name and attributes: "Conv <group=2>"
+  std::vector<std::vector<int64_t>> inputs;          // shapes of the inputs of `type`
+  std::vector<std::vector<int64_t>> constants = {};  // shapes of the initializers of `type`, which follow the inputs
+  std::vector<std::string> others = {};              // further initializers at the end: "int64[1] = {1}"
+  size_t outputs = 1;                                // the first output has type `type`, the others int64
   int opset = 18;
-  DataType type = DataType::kFloat;              // or kFloat16
+  DataType type = DataType::kFloat;  // kFloat or kFloat16
 };
 
 class NodeTest : public OperatorTest {

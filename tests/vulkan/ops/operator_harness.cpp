@@ -38,12 +38,12 @@ core::SessionOptions Options(const std::string& provider, const std::map<std::st
   return session;
 }
 
-// The environment of all tests of the program. A session keeps its device open between them, because the driver's
-// compiled code lasts as long as the device. Under GPU-assisted validation that saves nearly all of the time: a
-// kernel's instrumented code takes the driver seconds to compile, and milliseconds to run.
+// The environment that all tests of the program share. One session keeps its device open between tests, because the
+// driver's compiled code lives as long as the device. Under GPU-assisted validation this saves nearly all of the time:
+// a kernel's instrumented code takes the driver seconds to compile, and milliseconds to run.
 class OpenDevice final : public testing::Environment {
  public:
-  // Null: there is no device.
+  // Returns the environment; null if there is no device.
   core::Environment* Get() {
     if (environment_ == nullptr && vulkan::PinLavapipe()) {
       environment_ = BuildTreeEnvironment();
@@ -66,7 +66,7 @@ OpenDevice& TheOpenDevice() {
   static auto* const device = static_cast<OpenDevice*>(testing::AddGlobalTestEnvironment(new OpenDevice));
   return *device;
 }
-const OpenDevice& registered = TheOpenDevice();  // before the tests begin
+const OpenDevice& registered = TheOpenDevice();  // constructed before the tests begin
 
 }  // namespace
 

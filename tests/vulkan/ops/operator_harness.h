@@ -1,4 +1,4 @@
-// Models of a few operators, run by the Vulkan plugin alone on Mesa's software device, and by the CPU plugin.
+// Models of a few operators, run by the Vulkan plugin alone on Mesa's software device and compared with the CPU plugin.
 //
 //     class Shapes : public OperatorTest {};
 //     TEST_F(Shapes, OfRankEight) {
@@ -6,7 +6,7 @@
 //       5})});
 //     }
 //
-// Models are ONNX's text without the header, which OperatorTest adds.
+// Models are ONNX's textual form without the header. OperatorTest adds it.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -28,15 +28,16 @@ namespace epiphyte::test {
 using core::DataType;
 using core::ValuePtr;
 
-// Numbers that every type holds exactly, other ones for each seed: -8 to 8, or 0 to 16 without a sign, or 0 and 1.
+// Numbers that every type holds exactly, different for each seed: -8 to 8, 0 to 16 for unsigned types, 0 and 1 for
+// bool.
 ValuePtr Random(DataType type, std::vector<int64_t> dims, uint32_t seed = 1);
-// A tensor of the type with these numbers.
+// Returns a tensor of the type with these numbers.
 ValuePtr Numbers(DataType type, std::vector<int64_t> dims, const std::vector<double>& values);
 
 struct OperatorRun {
   int opset = 18;
-  std::string imports = "";                         // of other domains: ", \"acme\" : 1"
-  std::map<std::string, std::string> options = {};  // of the provider
+  std::string imports = "";                         // opset imports of other domains: ", \"acme\" : 1"
+  std::map<std::string, std::string> options = {};  // options of the provider under test
   conformance::Tolerance tolerance = {.relative = 1e-3, .absolute = 1e-5};
 };
 
@@ -49,13 +50,13 @@ class OperatorTest : public ::testing::Test {
                                   const OperatorRun& run = {});
   std::vector<ValuePtr> RunCpu(std::string_view model, const std::vector<ValuePtr>& inputs,
                                const OperatorRun& run = {});
-  // Checks that Vulkan and the CPU plugin give the same.
+  // Checks that the Vulkan plugin and the CPU plugin agree within `run.tolerance`.
   void ExpectLikeCpu(std::string_view model, const std::vector<ValuePtr>& inputs, const OperatorRun& run = {});
-  // Why the plugin doesn't take the first node that it doesn't take; "" when it takes all.
+  // Returns the reason for the first node that the plugin doesn't take; "" when it takes all nodes.
   std::string WhyNot(std::string_view model, const OperatorRun& run = {});
 
  private:
-  core::Environment* environment_ = nullptr;  // one for all tests of the program
+  core::Environment* environment_ = nullptr;  // shared by all tests of the program
 };
 
 }  // namespace epiphyte::test

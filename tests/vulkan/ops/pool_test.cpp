@@ -1,4 +1,4 @@
-// Pools, in forms that ONNX's own cases don't have.
+// Pools in forms that ONNX's own cases lack.
 #include "tests/vulkan/ops/one_node.h"
 
 namespace epiphyte::test {
@@ -45,7 +45,7 @@ TEST_F(Pools, GlobalPools) {
     ExpectLikeCpu({.op = op, .inputs = {{2, 5, 7, 7}}});
     ExpectLikeCpu({.op = op, .inputs = {{1, 3, 4, 5, 6}}});
   }
-  // A plane has so many elements that several invocations share it.
+  // The plane has so many elements that several invocations share it.
   ExpectLikeCpu({.op = "GlobalAveragePool", .inputs = {{1, 2, 40, 30}}});
 }
 

@@ -1,4 +1,4 @@
-// Parts of models' texts, and small numbers, for tests of products.
+// Parts of models as text, and small numbers, for tests of matrix products.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace epiphyte::test {
 
-// "[2,3]"; "" for no dimensions.
+// Returns a shape as text: "[2,3]", or "" without dimensions.
 inline std::string ShapeName(const std::vector<int64_t>& dims) {
   if (dims.empty()) return "";
   std::string name = "[";
@@ -17,7 +17,7 @@ inline std::string ShapeName(const std::vector<int64_t>& dims) {
   return name + "]";
 }
 
-// Within -1 and 1, in steps of 1/64.
+// Returns numbers from -1 to 1 in steps of 1/64.
 inline std::vector<double> SmallNumbers(const std::vector<int64_t>& dims, uint32_t seed) {
   int64_t count = 1;
   for (const int64_t dim : dims) count *= dim;
@@ -33,7 +33,7 @@ inline ValuePtr Scaled(const std::vector<int64_t>& dims, uint32_t seed, DataType
   return Numbers(type, dims, SmallNumbers(dims, seed));
 }
 
-// "float[2,2] w = {0.5, …}", an initializer of such numbers.
+// Returns the text of an initializer with such numbers: "float[2,2] w = {0.5, …}".
 inline std::string Initializer(const std::string& name, const std::vector<int64_t>& dims, uint32_t seed = 7) {
   std::string text = "float" + ShapeName(dims) + " " + name + " = {";
   const std::vector<double> numbers = SmallNumbers(dims, seed);

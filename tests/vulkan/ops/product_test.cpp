@@ -1,4 +1,4 @@
-// Matrix products of every layout that has a kernel, alone and with what the kit fuses to them, and Einsum.
+// Matrix products for every layout with a kernel, alone and with the operators that the kit fuses to them, and Einsum.
 #include "tests/vulkan/ops/operator_harness.h"
 #include "tests/vulkan/ops/product_models.h"
 

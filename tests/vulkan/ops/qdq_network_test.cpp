@@ -1,6 +1,6 @@
-// A whole network as a static quantiser spells it: QuantizeLinear and DequantizeLinear around every operator, weights
-// of int8 with a scale for each filter, a bias of int32 in steps of the sums. The Vulkan plugin runs it on integers
-// from end to end; it and the CPU plugin, which computes node by node in float, agree with integers computed here.
+// A whole network in the spelling of a static quantizer: QuantizeLinear and DequantizeLinear around every operator,
+// int8 weights with a scale for each filter, an int32 bias with the scale of the sums. The Vulkan plugin runs it on
+// integers from end to end. The CPU plugin computes node by node in float. Both agree with integers computed here.
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -14,9 +14,9 @@
 namespace epiphyte::test {
 namespace {
 
-// A tensor [1, channels, size, size] of uint8 in the network.
+// A uint8 tensor of shape [1, channels, size, size] in the network.
 struct Activation {
-  std::string name;  // of what DequantizeLinear makes
+  std::string name;  // output of its DequantizeLinear
   int64_t channels = 0, size = 1;
   std::vector<int64_t> numbers;
   float scale = 1;
@@ -29,8 +29,8 @@ struct Activation {
   }
 };
 
-// Writes the model, and computes along: sums of integers, and what becomes of them in double. Results are quantised to
-// their range, as by a calibration with this input.
+// Writes the model and computes its results along the way: integer sums, and everything after them in double. Each
+// result is quantized to its own range, as a calibration with this input would do.
 class Network {
  public:
   explicit Network(int64_t channels, int64_t size) {
@@ -45,7 +45,7 @@ class Network {
   const Activation& input() const { return input_; }
   const std::vector<double>& pixels() const { return pixels_; }
 
-  // A convolution with padding of half the kernel. `high`: upper bound of a Clip from 0 on, or 0 for none.
+  // Adds a convolution with padding of half the kernel. `high`: upper bound of a Clip from 0 on, or 0 for none.
   Activation Conv(const Activation& x, int64_t filters, int64_t kernel, int64_t stride, int64_t group, double high) {
     const std::string name = NewName();
     const int64_t pad = kernel / 2, depth = x.channels / group, size = (x.size + 2 * pad - kernel) / stride + 1;
@@ -119,7 +119,7 @@ class Network {
     return Quantise(name, x.channels, 1, Averages(x, x.size));
   }
 
-  // An operator that only moves elements: input and output have the same scale.
+  // Adds a MaxPool. It only moves elements, so input and output have the same scale.
   Activation MaxPool(const Activation& x) {
     const std::string name = NewName();
     nodes_ << name << " = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (" << x.name << ") ";
@@ -165,7 +165,7 @@ class Network {
     return text.str();
   }
 
-  // [outputs, depth…], and a bias, each with its DequantizeLinear.
+  // Adds weights of shape [outputs, depth…] and a bias, each with its DequantizeLinear.
   Weights AddWeights(const std::string& name, const Activation& x, int64_t outputs, int64_t depth,
                      const std::string& dims, int64_t axis) {
     Weights w;
@@ -289,7 +289,7 @@ TEST_F(QdqNetwork, GivesTheIntegersOnTheCpu) {
   ExpectNumbers(Compile("cpu"), "cpu", true);
 }
 
-// Only the application's floats are quantised, and only the result becomes floats again.
+// On Vulkan, only the application's input is quantized and only the result is dequantized.
 TEST_F(QdqNetwork, HasNoFloatsInBetweenOnVulkan) {
   int quantised = 0, dequantised = 0;
   for (const core::NodePlacement& node : Place().nodes)

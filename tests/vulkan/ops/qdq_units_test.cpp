@@ -1,5 +1,5 @@
-// QDQ units in sessions: what the plugin makes of DequantizeLinear, an operator and QuantizeLinear gives what the CPU
-// plugin gives node by node, to within one quantum, and where an operator of ONNX says it in integers, exactly that.
+// QDQ units in sessions: the plugin fuses DequantizeLinear, an operator and QuantizeLinear. The result is within one
+// quantum of the CPU plugin's node-by-node result, or equal to it where ONNX defines the operator on integers.
 #include <cmath>
 #include <cstdlib>
 #include <random>
@@ -15,7 +15,7 @@ OperatorRun Opset21() { return {.opset = 21}; }
 
 std::string NameOf(DataType type) { return type == DataType::kInt8 ? "int8" : "uint8"; }
 
-// Exactly, where floats hold them.
+// Returns the numbers as text, with enough digits to restore each float exactly.
 template <typename T>
 std::string ListText(const std::vector<T>& numbers) {
   std::ostringstream text;
@@ -36,7 +36,7 @@ class QdqUnits : public OperatorTest {
       bytes.push_back(static_cast<double>(type == DataType::kInt8 ? Pick(-128, 127) : Pick(0, 255)));
     return bytes;
   }
-  // "int8[2] w = {1, -2}"
+  // Returns the text of an initializer of bytes: "int8[2] w = {1, -2}".
   std::string BytesText(const std::string& name, DataType type, const std::vector<int64_t>& dims) {
     int64_t count = 1;
     for (const int64_t dim : dims) count *= dim;
@@ -67,7 +67,7 @@ class QdqUnits : public OperatorTest {
     return value.type() == DataType::kInt8 ? static_cast<const int8_t*>(value.data())[i]
                                            : static_cast<const uint8_t*>(value.data())[i];
   }
-  // The furthest that an element of the first is from that of the second.
+  // Returns the largest difference between elements of `a` and `b` at the same position.
   static int Distance(const core::Value& a, const core::Value& b) {
     EXPECT_EQ(a.type(), b.type());
     EXPECT_EQ(a.byte_size(), b.byte_size());
@@ -75,7 +75,7 @@ class QdqUnits : public OperatorTest {
     for (size_t i = 0; i < a.byte_size(); ++i) distance = std::max(distance, std::abs(Number(a, i) - Number(b, i)));
     return distance;
   }
-  // `most`: quanta from the CPU's.
+  // `most`: allowed distance from the CPU plugin's result, in quanta.
   void ExpectQuanta(const std::string& model, const std::vector<ValuePtr>& inputs, int most) {
     SCOPED_TRACE(model);
     EXPECT_LE(Distance(*RunVulkan(model, inputs, Opset21())[0], *RunCpu(model, inputs, Opset21())[0]), most);
@@ -139,7 +139,7 @@ TEST_F(QdqUnits, DepthwiseConvolutions) {
     }
 }
 
-// Each unit packs what it needs, and the floats stay available to other readers.
+// Each unit packs the weights that it needs, and other readers still get the floats.
 TEST_F(QdqUnits, WeightsThatTwoUnitsAndOthersRead) {
   const std::string model =
       "g (uint8[1,2,5,5] x) => (uint8[] y, uint8[] z, float[] f) <float xs = {0.05}, uint8 xz = {100}, " +
@@ -156,7 +156,7 @@ TEST_F(QdqUnits, WeightsThatTwoUnitsAndOthersRead) {
   EXPECT_EQ(FloatsOf(*found[2]), FloatsOf(*expected[2]));
 }
 
-// A bias that a quantiser clipped to int32: sums that wrapped would be at the other end.
+// A quantizer clipped the bias to int32. The sums must saturate: wrapped sums would end at the opposite bound.
 TEST_F(QdqUnits, BiasesAtTheEndOfInt32Saturate) {
   for (const std::string bias : {"2147483647, -2147483648", "-2147483648, 2147483647"})
     ExpectQuanta(

@@ -1,4 +1,4 @@
-// Operators on quantised numbers: the same integers as the CPU's, and the same floats to within rounding.
+// Operators on quantized numbers: integers are equal to the CPU plugin's, floats agree to within rounding.
 #include <cmath>
 
 #include "tests/vulkan/ops/operator_harness.h"

@@ -1,4 +1,4 @@
-// RNN, GRU and LSTM with all of their attributes.
+// RNN, GRU and LSTM with all attributes.
 #include "tests/vulkan/ops/operator_harness.h"
 #include "tests/vulkan/ops/product_models.h"
 

@@ -1,4 +1,4 @@
-// Reductions over any axes and of any length; ArgMax, ArgMin, CumSum and TopK of long lines and of ties.
+// Reductions over any axes and any length; ArgMax, ArgMin, CumSum and TopK on long lines and on ties.
 #include "tests/vulkan/ops/one_node.h"
 
 namespace epiphyte::test {
@@ -44,7 +44,7 @@ TEST_F(Reductions, KeepingDimensionsOrNotIsSaidByZeroOrOne) {
   }
 }
 
-// Reductions so few and so long that several invocations share each.
+// The reductions are so few and so long that several invocations share each.
 TEST_F(Reductions, LongReductions) {
   for (const std::string op : kReductions) {
     ExpectLikeCpu({.op = op, .inputs = {{3, 2000}}, .others = {Axes({1})}, .opset = 18});
@@ -86,7 +86,7 @@ TEST_F(Reductions, ArgMaxAndArgMin) {
       };
       ExpectLikeCpu(model("", "3,4,5"), {Random(DataType::kFloat, {3, 4, 5}, 1)});
       ExpectLikeCpu(model(", keepdims=0", "2,700,3"), {Random(DataType::kFloat, {2, 700, 3}, 2)});
-      // Ties: the first or the last.
+      // Ties select the first or the last index.
       const ValuePtr zeros = Floats({2, 300, 2}, std::vector<float>(1200, 0));
       ExpectLikeCpu(model("", "2,300,2"), {zeros});
       ExpectLikeCpu(model(", select_last_index=1", "2,300,2"), {zeros});

@@ -1,4 +1,4 @@
-// The plugin keeps every rule of the ABI, those of devices included, with timeline semaphores and without.
+// The plugin keeps every rule of the ABI, including those for devices, with timeline semaphores and without.
 #include <gmock/gmock.h>
 
 #include <set>

@@ -1,5 +1,5 @@
-// Products and convolutions that use cooperative matrices, by the device's capabilities, and the report's reasons for
-// those that do not.
+// Choice of cooperative matrices for GEMMs and convolutions by the device's capabilities, and the report's reasons
+// against them.
 #include <gmock/gmock.h>
 
 #include "tests/vulkan/program/program_text.h"
@@ -13,7 +13,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
 
-// GoodDevice with cooperative matrices.
+// The capabilities of GoodDevice, with cooperative matrices of 16x16x16.
 Capabilities CoopDevice() {
   Capabilities capabilities = GoodDevice();
   capabilities.has[static_cast<size_t>(Capability::kCoopMatrix)] = true;
@@ -28,7 +28,7 @@ struct Chosen {
   std::vector<std::string> notes;
 };
 
-// Choice for y = a b, [m, k] by [k, n].
+// Returns the choice for y = a b with a of shape [m, k] and b of shape [k, n].
 Chosen Choose(const Capabilities& capabilities, int64_t m, int64_t k, int64_t n, EpElementType type = EP_TYPE_FLOAT16,
               std::string_view node = "MatMul@13(a, b)") {
   const std::string name = type == EP_TYPE_FLOAT16 ? "float16" : "float";
@@ -56,7 +56,9 @@ TEST(CooperativeChoiceTest, LargeProductsOfFloat16AreCooperative) {
   const Chosen chosen = Choose(CoopDevice(), 512, 512, 512);
   EXPECT_EQ(chosen.dispatch.shader, "matmul_coop_rows.f16");
   EXPECT_THAT(chosen.notes, ElementsAre("matmul: matmul_coop_rows (tiles of 64 by 64, matrices of 16x16x16)"));
-  // Flags, activation, four subgroups of 32, the matrices, two by two of them for each subgroup, fours to fetch.
+  // The first two specialization constants are the flags and the activation. Then follow: four subgroups of 32
+  // invocations, the matrix shape, two by two matrices for each subgroup, and four units of four elements for each
+  // invocation to fetch.
   EXPECT_THAT(std::vector<uint32_t>(chosen.dispatch.specialization.begin() + 2, chosen.dispatch.specialization.end()),
               ElementsAre(128, 16, 16, 16, 2, 2, 4));
   EXPECT_THAT(chosen.dispatch.groups, ElementsAre(8, 8, 1));
@@ -110,7 +112,7 @@ TEST(CooperativeChoiceTest, WithoutThemTheReportSaysWhy) {
   expect(Without(Capability::kSharedMemory), "matmul_rows_8.f16", "shared_memory is turned off by option 'disable'");
   Capabilities small = CoopDevice();
   small.max_shared_memory = 16u << 10;
-  small.coop_matrix = {32, 16, 16};  // tiles of 32 don't have four of them
+  small.coop_matrix = {32, 16, 16};  // a tile of 32 by 32 doesn't hold four of these matrices
   expect(small, "matmul_tiled_rows_half.f16", "the device has too little workgroup memory");
   small = CoopDevice();
   small.max_workgroup_invocations = 64;

@@ -1,4 +1,4 @@
-// Tensors that the host computes with: they come from bytes and become the same bytes again.
+// Tensors that the host computes with: bytes are decoded into numbers and encoded into the same bytes again.
 #include "plugins/vulkan/program/host_tensor.h"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ TEST(HostTensor, IntegersOfEveryWidthComeBack) {
 
 TEST(HostTensor, FloatsComeBackFromAnyAddress) {
   std::vector<std::byte> shifted(1);
-  const auto halves = Bytes(std::array<uint16_t, 2>{0x3C00, 0xC500});  // 1, -5
+  const auto halves = Bytes(std::array<uint16_t, 2>{0x3C00, 0xC500});  // 1 and -5 in float16
   shifted.insert(shifted.end(), halves.begin(), halves.end());
   const HostTensor tensor = ReadHostTensor(EP_TYPE_FLOAT16, {2}, shifted.data() + 1);
   EXPECT_THAT(tensor.floats, ElementsAre(1.0, -5.0));

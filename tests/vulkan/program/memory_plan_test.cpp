@@ -1,4 +1,4 @@
-// Placement of tensors in memory: apart while both are needed, in the same place otherwise.
+// Placement of tensors in the arena: tensors that are alive at the same time lie apart, others share memory.
 #include "plugins/vulkan/program/memory_plan.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Programs built from graphs: dispatches on tensors, shared memory, and values that the host knows already.
+// Programs built from graphs: dispatches on tensors, shared memory, and values that the host already knows.
 #include <gmock/gmock.h>
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// Programs of graphs that are written as text, and functions that list their contents.
+// Builds programs from graphs written as text, and lists the contents of programs.
 //
 //     const Program program = ProgramOf(R"(graph "g" …)", {FloatInput({2, 3})});
 //     EXPECT_THAT(ShadersOf(program), ElementsAre("map.f32"));
@@ -22,13 +22,13 @@ Capabilities GoodDevice();
 Capabilities PoorDevice();
 
 ProgramInput FloatInput(Dims dims);
-ProgramInput IntsInput(std::vector<int64_t> values);  // makes an input of one dimension that the host reads
+ProgramInput IntsInput(std::vector<int64_t> values);  // an input of one dimension that the host reads
 
-// Throws what choosing operators or recording throws.
+// Builds the program of a graph. Throws what choosing operators or recording throws.
 Program ProgramOf(std::string_view graph, const std::vector<ProgramInput>& inputs,
                   const Capabilities& capabilities = GoodDevice(), const OperatorTable& operators = AllOperators());
 
-// The message that `body` throws with, "" when it throws none.
+// Returns the message that `body` throws; "" when it throws none.
 std::string MessageOf(const std::function<void()>& body);
 
 }  // namespace epiphyte::vulkan

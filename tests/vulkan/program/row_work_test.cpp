@@ -1,4 +1,4 @@
-// Choice of the invocations that work on a row: by the device's capabilities, the number of rows and their length.
+// Choice of the invocations that share a row: by the device's capabilities, the number of rows and their length.
 #include "plugins/vulkan/ops/row_work.h"
 
 #include <gmock/gmock.h>
@@ -91,7 +91,8 @@ TEST(RowWorkTest, WhatAKernelCannotOrNeedNotDoIsSaid) {
             "k; not k_subgroup: it is even");
 }
 
-// Products: by how many rows there are, how their operands lie, and how much there is to do.
+// Returns the note on a matrix product. The choice depends on the number of rows, the layout of the operands, and the
+// amount of work.
 std::string ProductNote(const std::string& node, const std::string& a, const std::string& b, const Dims& a_dims,
                         const Dims& b_dims, const std::string& y) {
   return ProgramOf("graph \"g\"\nin a: float" + a + "\nin b: float" + b + "\ny = " + node + "(a, b) : float" + y +

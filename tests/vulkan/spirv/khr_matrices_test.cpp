@@ -1,4 +1,4 @@
-// Cooperative matrices in NVIDIA's words become those of KHR.
+// Translation of NVIDIA's cooperative matrix instructions in SPIR-V modules into those of KHR.
 #include "plugins/vulkan/spirv/khr_matrices.h"
 
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ Words Module(const std::vector<Words>& instructions, uint32_t bound = kBound) {
   return module;
 }
 
-// Ids of the modules below.
+// Ids in the modules below.
 constexpr uint32_t kUint = 1, kHalf = 2, kFloat = 3, kScope = 4, kM = 5, kN = 6, kK = 7, kTrue = 8, kFalse = 9;
 constexpr uint32_t kBool = 10, kLeft = 11, kRight = 12, kSum = 13, kHalfSum = 14, kPointer = 20, kStride = 21,
                    kMask = 2;
@@ -53,7 +53,7 @@ const Words kLeftType = Instruction(5358, {kLeft, kHalf, kScope, kM, kK});
 const Words kRightType = Instruction(5358, {kRight, kHalf, kScope, kK, kN});
 const Words kSumType = Instruction(5358, {kSum, kFloat, kScope, kM, kN});
 
-// A module with NVIDIA's types, and what becomes of it.
+// A module with NVIDIA's types, and the module that it is translated into.
 Words WithTypes(const Words& instruction) { return Module({kConstants, kSumType, kRightType, kLeftType, instruction}); }
 Words WithKhrTypes(const Words& instruction) {
   return Module({kConstants, Instruction(43, {kUint, kBound, 0}), Instruction(43, {kUint, kBound + 1, 1}),

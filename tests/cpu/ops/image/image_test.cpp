@@ -1,4 +1,4 @@
-// ImageDecoder on files written out byte by byte.
+// ImageDecoder on files that are written out byte by byte.
 #include "tests/cpu/ops/move_testing.h"
 
 namespace epiphyte::test {
@@ -32,7 +32,7 @@ std::string Bmp(int32_t width, int32_t height, uint32_t bits, const std::string&
 }
 
 TEST(ImageDecoder, BmpRowsRunUpwards) {
-  // Two rows of one pixel, blue green red, each padded to four bytes.
+  // Two rows of one pixel (blue, green, red), each padded to four bytes.
   OpRunner decoder = Decoder(Bmp(1, 2, 24, "", std::string("\x01\x02\x03\0\x0b\x0c\x0d\0", 8)));
   decoder.Run();
   EXPECT_EQ(decoder.Dims(0), (Shape{2, 1, 3}));

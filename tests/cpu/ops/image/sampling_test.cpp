@@ -32,13 +32,13 @@ TEST(Resize, ScalesThatNoFloatHoldsDoNotMovePositions) {
   OpRunner resize = Resize(13, {6}, {0, 1, 2, 3, 4, 5});
   resize.Attribute("coordinate_transformation_mode", "asymmetric").Attribute("nearest_mode", "floor");
   resize.NoInput().Input<int64_t>({1}, {14}).Run();
-  // Output 7 lies exactly at 3.
+  // The scale 14/6 is rounded as a float, but output 7 must read exactly position 3.
   EXPECT_THAT(resize.Output<float>(0), ElementsAre(0, 0, 0, 1, 1, 2, 2, 3, 3, 3, 4, 4, 5, 5));
 }
 
 TEST(Resize, AntialiasSeesEveryInput) {
-  // Weights of a triangle twice as wide as the input: 1 3 | 5 7 7 5 | 3 1. Weights outside the image count for the
-  // border, or are excluded.
+  // The filter is a triangle with the weights 1 3 | 5 7 7 5 | 3 1; the input lies between the bars. Weights outside of
+  // it are applied to the border elements, or are excluded.
   for (const auto& [exclude, expected] : {std::pair(0, 8 * 9.0f / 32), std::pair(1, 8 * 5.0f / 24)}) {
     OpRunner resize = Resize(18, {4}, {0, 0, 0, 8});
     resize.Attribute("mode", "linear").Attribute("antialias", 1).Attribute("exclude_outside", exclude);
@@ -47,7 +47,7 @@ TEST(Resize, AntialiasSeesEveryInput) {
   }
 }
 
-// Images of floats have a way of their own, which doubles don't take.
+// Linear interpolation has an implementation of its own for images of floats. Doubles use the general one.
 TEST(Resize, LinearFloatsGiveTheNumbersOfDoubles) {
   for (const char* coordinates : {"half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel"}) {
     for (const Shape& sizes : {Shape{2, 3, 31, 45}, Shape{2, 3, 5, 45}, Shape{2, 3, 70, 9}, Shape{2, 3, 4, 6},
@@ -84,7 +84,7 @@ TEST(Resize, SymmetricHalfPixelCentresWhatIsCutOff) {
   OpRunner resize = Resize(19, {4}, {0, 1, 2, 3});
   resize.Attribute("mode", "linear").Attribute("coordinate_transformation_mode", "half_pixel_symmetric");
   resize.Input<float>({1}, {0.6f}).Run();
-  // Positions around the centre 1.5: 1.5 -+ 0.5 / 0.6.
+  // The positions lie around the centre 1.5, at 1.5 ± 0.5 / 0.6.
   EXPECT_THAT(resize.Output<float>(0), Pointwise(FloatNear(1e-5f), {1.5f - 0.5f / 0.6f, 1.5f + 0.5f / 0.6f}));
 }
 
@@ -240,7 +240,7 @@ TEST(Col2Im, AddsWhereBlocksOverlap) {
   EXPECT_THAT(Failure(bad), HasSubstr("[N, multiple of 2, 3]"));
 }
 
-// Offsets that leave the image, groups of both kinds, a mask, and a NaN that pixels beside it must not see.
+// Offsets that leave the image, both kinds of groups, a mask, and a NaN that must affect only the outputs that read it.
 template <typename T>
 void ExpectDeformedLikePlainLoops(double bound) {
   constexpr int64_t kN = 2, kC = 4, kH = 7, kW = 9, kM = 6, kK = 3, kGroups = 2, kOffsetGroups = 2, kOH = 7, kOW = 9;
@@ -288,7 +288,7 @@ void ExpectDeformedLikePlainLoops(double bound) {
     if (std::isnan(sum)) {
       EXPECT_TRUE(std::isnan(y[static_cast<size_t>(i)])) << i;
     } else {
-      // A NaN with weight 0 may count or not.
+      // A NaN with weight 0 may or may not affect the sum.
       const double found = static_cast<double>(y[static_cast<size_t>(i)]);
       ASSERT_TRUE(std::isnan(found) || std::fabs(found - sum) <= bound) << i << ": " << found << ", " << sum;
     }

@@ -322,7 +322,7 @@ TEST(Arithmetic, IntegersWrapAndDivisionByZeroIsZero) {
   EXPECT_THAT(Binary<uint8_t>("Mul", 14, {1}, {16}, {1}, {17}).Output<uint8_t>(0), ElementsAre(16));
 }
 
-// Rows long enough for vectors, of which one operand is a row or a number.
+// Rows are long enough for vectors. One operand may be a single row or one number for each row.
 template <typename T>
 void ExpectIntegersLikeDoubles() {
   using Function = double (*)(double, double);
@@ -415,7 +415,7 @@ TEST(Pow, TheBaseDecidesTheType) {
               ElementsAre(4052555153018976267, 0, -1, 0));
 }
 
-// Constant exponents have loops of their own, in whatever type they come.
+// Constant exponents 2 and 3 have loops of their own, whatever the type of the exponent.
 TEST(Pow, SquaresAndCubesAreThoseOfEveryType) {
   std::vector<double> x(50);
   for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i) - 20.25;

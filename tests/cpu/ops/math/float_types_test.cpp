@@ -1,4 +1,4 @@
-// The small float formats and ONNX's Cast between all types.
+// The small float formats, and ONNX's Cast between all types.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,10 +33,10 @@ TEST(Float16, EveryValueSurvivesTheWayThroughFloat) {
 }
 
 TEST(Float16, RoundsToNearestEven) {
-  EXPECT_EQ(Float16(1.0f + 0x1p-11f).bits, 0x3C00);             // half way, down to even
-  EXPECT_EQ(Float16(1.0f + 0x1.8p-10f).bits, 0x3C02);           // half way, up to even
-  EXPECT_EQ(Float16(1.0f + 0x1p-11f + 0x1p-20f).bits, 0x3C01);  // above half way
-  EXPECT_EQ(Float16(0x1p-25f).bits, 0x0000);                    // half of the smallest
+  EXPECT_EQ(Float16(1.0f + 0x1p-11f).bits, 0x3C00);             // halfway case, rounded down to even
+  EXPECT_EQ(Float16(1.0f + 0x1.8p-10f).bits, 0x3C02);           // halfway case, rounded up to even
+  EXPECT_EQ(Float16(1.0f + 0x1p-11f + 0x1p-20f).bits, 0x3C01);  // above halfway
+  EXPECT_EQ(Float16(0x1p-25f).bits, 0x0000);                    // half of the smallest subnormal, rounded to even
   EXPECT_EQ(Float16(0x1.8p-25f).bits, 0x0001);
   EXPECT_EQ(Float16(65519.0f).bits, 0x7BFF);
   EXPECT_EQ(Float16(65520.0f).bits, 0x7C00);  // infinity
@@ -70,7 +70,7 @@ TYPED_TEST(Float8Test, EveryValueSurvivesTheWayThroughFloat) {
 }
 
 TYPED_TEST(Float8Test, RoundsToTheNearestValue) {
-  // Against a search over all values, ties to the even code.
+  // Compares with a search over all codes; ties go to the even code.
   for (float value = -70.0f; value < 70.0f; value += 0.037f) {
     float best = kInfinity;
     for (unsigned bits = 0; bits < 256; ++bits) {
@@ -90,7 +90,7 @@ TEST(Float8, SaturatesAsTheTableOfCastSays) {
   EXPECT_EQ(static_cast<float>(cpu::Float8E5M2(1e6f)), 57344.0f);
   EXPECT_EQ(static_cast<float>(cpu::Float8E5M2(1e6f, false)), kInfinity);
   EXPECT_EQ(static_cast<float>(cpu::Float8E4M3FNUZ(1e6f)), 240.0f);
-  // The text of version 19 said NaN here, where ONNX's own data has the largest number, as newer texts have it.
+  // ONNX's text of opset 19 demands NaN here. ONNX's own test data and its later texts have the largest number.
   EXPECT_EQ(static_cast<float>(cpu::Float8E4M3FNUZ(kInfinity)), 240.0f);
   EXPECT_EQ(static_cast<float>(cpu::Float8E5M2FNUZ(-kInfinity)), -57344.0f);
   EXPECT_TRUE(std::isnan(static_cast<float>(cpu::Float8E4M3FNUZ(kInfinity, false))));
@@ -115,7 +115,7 @@ TEST(Float4E2M1, RoundsToNearestEvenAndSaturates) {
 }
 
 TEST(RoundToOdd, RoundsDoublesToHalfOnce) {
-  // Just above the middle between two halves; rounding to float first would land on the middle.
+  // The value is just above the middle between two float16 numbers. Rounding to float first would give the middle.
   const double value = 1.0 + 0x1p-11 + 0x1p-40;
   EXPECT_EQ(Float16(static_cast<float>(value)).bits, 0x3C00);
   EXPECT_EQ(Float16(cpu::RoundToOdd(value)).bits, 0x3C01);
@@ -148,8 +148,8 @@ TEST(Cast, IntegersLoseHighBits) {
   EXPECT_THAT(Cast(x, EP_TYPE_INT16).Output<int16_t>(0), ElementsAre(257, -1));
 }
 
-// The result for a number out of range is undefined. ONNX's own data has the nearest number up to version 23. From 24
-// on it has the low bits of the whole number, as with wider integers.
+// ONNX leaves the result for a number out of range undefined. ONNX's test data has the nearest number up to opset 23.
+// From opset 24 on it has the low bits of the integer, as for wider integers.
 TEST(Cast, PacksFourBitIntegers) {
   const auto x = MakeDatum<float>({5}, {-9.0f, -1.0f, 2.5f, 3.5f, 100.0f});
   for (const int64_t version : {21, 23, 24, 25}) {
@@ -161,7 +161,7 @@ TEST(Cast, PacksFourBitIntegers) {
     } else {
       EXPECT_THAT(back.Output<int8_t>(0), ElementsAre(7, -1, 2, 3, 4));
     }
-    EXPECT_EQ(cast.OutputTensor(0).as<uint8_t>()[2] >> 4, 0);  // padding
+    EXPECT_EQ(cast.OutputTensor(0).as<uint8_t>()[2] >> 4, 0);  // the unused half of the last byte
   }
 }
 

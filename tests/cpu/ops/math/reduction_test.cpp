@@ -1,4 +1,5 @@
-// Reductions, softmax and normalisations: every combination of axes against plain loops, empty sets, extreme values.
+// Reductions, softmax and normalizations: every combination of axes compared with plain loops, empty sets, extreme
+// values.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +33,7 @@ std::vector<float> Numbers(size_t count, float scale = 1.0f) {
   return numbers;
 }
 
-// The elements of each output, by counting through all indices.
+// Returns the elements that each output reduces. Bit d of `reduced` is set if axis d is reduced.
 std::vector<std::vector<double>> Sets(const Shape& dims, const std::vector<float>& x, unsigned reduced) {
   int64_t outputs = 1;
   for (size_t d = 0; d < dims.size(); ++d) outputs *= reduced >> d & 1 ? 1 : dims[d];
@@ -141,7 +142,7 @@ TEST(Reduce, IntegersBooleansAndNaN) {
   EXPECT_TRUE(std::isnan(Reduce("ReduceMax", 18, MakeDatum<float>({100}, x)).Output<float>(0)[0]));
 }
 
-// Rows and columns, both longer than the block that is folded at once.
+// Rows of 1700 elements, reduced along either axis, are longer than the block that is reduced at once.
 template <typename T>
 void ExpectExtremesOfIntegers() {
   constexpr int64_t kRows = 3, kColumns = 1700;
@@ -187,7 +188,7 @@ TEST(Reduce, LongSumsStayAccurate) {
   EXPECT_NEAR(Reduce("ReduceSum", 13, MakeDatum<float>({1 << 20}, ones)).Output<float>(0)[0], 104857.6, 2.0);
 }
 
-// Accumulators of many rows are summed in parts.
+// Sums over many rows are accumulated in several parts.
 TEST(Reduce, ManyRowsOfFewColumnsAgreeWithPlainLoops) {
   for (int64_t columns : {1, 5, 9, 16, 47, 100}) {
     const Shape dims = {2, 4001, columns};
@@ -232,7 +233,7 @@ TEST(Reduce, TensorsInOtherOrdersAreFoldedAsTheyLie) {
         std::vector<float> expected;
         for (const auto& set : Sets(dims, x, reduced)) expected.push_back(static_cast<float>(test.function(set)));
         EXPECT_THAT(runner.Output<float>(0), Pointwise(FloatNear(2e-4f), expected)) << test.op << ' ' << reduced;
-        // Reductions over planes and over all axes.
+        // Reductions over whole planes, or over all axes, need no reordered input.
         const bool of_planes = order.axes[0] == 0 && (reduced & 12) == 12;
         EXPECT_TRUE(!of_planes || runner.reorders() == 0) << test.op << ' ' << reduced;
       }
@@ -284,10 +285,10 @@ TEST(ArgMax, FirstLastAndNaN) {
   EXPECT_THAT(nan.Output<int64_t>(0), ElementsAre(1));
 }
 
-// Types that are converted to float, and types with their own loops: all find the indices that floats find.
+// Some types are converted to float, others have loops of their own. All must find the same indices as float.
 template <typename T>
 void ExpectTheIndicesOfFloats() {
-  const int64_t rows = 600, columns = 1030;  // more than go through floats at once
+  const int64_t rows = 600, columns = 1030;  // more than are converted to float at once
   const Shape dims = {2, rows, columns};
   std::vector<float> numbers = Numbers(static_cast<size_t>(2 * rows * columns), 100.0f);
   for (float& number : numbers) number = std::round(std::fabs(number));
@@ -340,7 +341,8 @@ TEST(CumSum, ExclusiveAndReverse) {
   EXPECT_THAT(sum.Output<int32_t>(0), ElementsAre(5, 3, 0, 11, 6, 0));
 }
 
-// Columns that one thread takes, that threads share, and more than are taken at once; more rows than a cache holds.
+// The sizes include columns for one thread, columns shared by threads, more columns than are taken at once, and more
+// rows than a cache holds.
 template <typename T>
 void ExpectRunningSums(int64_t outer, int64_t size, int64_t inner) {
   const auto count = static_cast<size_t>(outer * size * inner);
@@ -489,7 +491,7 @@ TEST(RMSNormalization, TheScaleGivesTheTypeOfTheResult) {
 }
 
 TEST(GroupNormalization, ScaleIsPerGroupInOpset18AndPerChannelIn21) {
-  const std::vector<float> x = {0, 2, 0, 2, 1, 3, 1, 3};  // [1, 4, 2]: two groups of two channels
+  const std::vector<float> x = {0, 2, 0, 2, 1, 3, 1, 3};  // shape [1, 4, 2]: two groups of two channels
   OpRunner old("GroupNormalization", 18);
   old.Attribute("num_groups", 2).Attribute("epsilon", 0.0f);
   old.Input<float>({1, 4, 2}, x).Input<float>({2}, {1, 10}).Input<float>({2}, {0, 5});

@@ -1,4 +1,4 @@
-// Fourier transforms, windows, random numbers, dropout, losses, and patterns of matrices.
+// Fourier transforms, windows, random numbers, dropout, losses, and matrices (EyeLike, Trilu, Det).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -104,7 +104,7 @@ TEST(Windows, SizesFromHostileModelsAreErrors) {
 }
 
 TEST(Random, ASeedGivesTheNumbersOfNumpysRandomState) {
-  // numpy.random.RandomState(0).uniform(0, 1, 3) and .normal(0, 1, 3)
+  // Expected values are those of numpy.random.RandomState(0).uniform(0, 1, 3) and .normal(0, 1, 3).
   OpRunner uniform("RandomUniform", 22);
   uniform.Attribute("seed", 0.0f).Attribute("shape", std::vector<int64_t>{3}).OutputType(0, EP_TYPE_FLOAT);
   uniform.Run();
@@ -117,7 +117,7 @@ TEST(Random, ASeedGivesTheNumbersOfNumpysRandomState) {
               ElementsAre(FloatNear(1.76405235f, 1e-6f), FloatNear(0.40015721f, 1e-6f), FloatNear(0.97873798f, 1e-6f)));
 }
 
-// Far beyond the generator's state of 624 words.
+// 3000 numbers of two words each go far beyond the generator's state of 624 words.
 TEST(Random, TheNumbersAreThoseOfTheMersenneTwister) {
   std::mt19937 twister(7);
   OpRunner uniform("RandomUniform", 22), bernoulli("Bernoulli", 22);

@@ -21,7 +21,8 @@ cpu::Datum MakeMap(cpu::Datum keys, cpu::Datum values) {
   return map;
 }
 
-// One tree: x[0] <= 0.5 ? leaf 1 : (x[1] > 2 ? leaf 3 : leaf 4), and the weights of its three leaves.
+// Sets the attributes of one tree: x[0] <= 0.5 ? leaf 1 : (x[1] > 2 ? leaf 3 : leaf 4). `weights` are those of its
+// leaves.
 void AddTree(OpRunner& runner, const std::string& kind, const std::vector<int64_t>& ids,
              const std::vector<float>& weights) {
   runner.Attribute("nodes_treeids", std::vector<int64_t>{0, 0, 0, 0, 0});
@@ -68,7 +69,7 @@ TEST(TreeEnsembleClassifier, ManyClassesTakeTheBest) {
 TEST(TreeEnsemble, RefusesGraphsThatAreNoTrees) {
   const auto failure = [](const std::vector<int64_t>& on_true, const std::vector<int64_t>& ids, int64_t columns) {
     OpRunner trees("TreeEnsembleRegressor", 1, kMl);
-    trees.Attribute("nodes_truenodeids", on_true);  // the first attribute of a name counts
+    trees.Attribute("nodes_truenodeids", on_true);  // overrides AddTree's value: the first attribute with a name counts
     AddTree(trees, "target", ids, {1, 2, 3});
     trees.Input<float>({1, columns}, std::vector<float>(static_cast<size_t>(columns), 1.0f));
     return Failure(trees);
@@ -184,7 +185,7 @@ TEST(FeatureVectorizer, DimensionsBehindTheFirstAreOneRow) {
   all.Input<float>({2, 2, 3}, Counting<float>(12)).Input<float>({2, 1}, {50, 51}).Run();
   EXPECT_EQ(all.Dims(0), (Shape{2, 7}));
   EXPECT_THAT(all.Output<float>(0), ElementsAre(0, 1, 2, 3, 4, 5, 50, 6, 7, 8, 9, 10, 11, 51));
-  // ONNX Runtime's rule is used: each row keeps its first elements.
+  // ONNX leaves this case open. As in ONNX Runtime, each row keeps its first elements.
   OpRunner cut("FeatureVectorizer", 1, kMl);
   cut.Attribute("inputdimensions", std::vector<int64_t>{4}).Input<int64_t>({2, 3, 1, 2}, Counting<int64_t>(12)).Run();
   EXPECT_THAT(cut.Output<float>(0), ElementsAre(0, 1, 2, 3, 6, 7, 8, 9));
@@ -212,7 +213,7 @@ TEST(Optimizers, MomentumWithNesterov) {
   EXPECT_THAT(Failure(few), HasSubstr("4 groups"));
 }
 
-// The schema's default epsilon keeps a zero gradient from dividing zero by zero.
+// The schema's default epsilon prevents 0 / 0 when the gradient is zero.
 TEST(Optimizers, AZeroGradientLeavesTheWeightsAlone) {
   for (const char* name : {"Adagrad", "Adam"}) {
     OpRunner optimizer(name, 1, "ai.onnx.preview.training");

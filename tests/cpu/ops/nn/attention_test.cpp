@@ -1,4 +1,4 @@
-// Attention, RotaryEmbedding and Einsum against plain loops.
+// Attention, RotaryEmbedding and Einsum, compared with plain loops.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ struct Sizes {
   int64_t batch = 2, heads = 4, kv_heads = 2, queries = 5, keys = 7, size = 8, v_size = 6;
 };
 
-// visible(b, i, j): whether query i of image b sees key j.
+// Reference attention. visible(b, i, j) says whether query i of batch item b sees key j.
 template <typename Visible>
 std::vector<float> PlainAttention(const Sizes& s, const std::vector<float>& q, const std::vector<float>& k,
                                   const std::vector<float>& v, const Visible& visible) {
@@ -87,7 +87,7 @@ TEST(Attention, QueryHeadsShareKeysAndValues) {
               Pointwise(FloatNear(1e-5f), PlainAttention(o.s, o.q, o.k, o.v, [](auto...) { return true; })));
 }
 
-// A few queries are computed over the keys as they lie.
+// With few queries, attention reads the keys in their own layout, without packing them.
 template <typename T>
 void ExpectPlainAttentionOfFewQueries(float bound) {
   Operands o;
@@ -171,7 +171,7 @@ TEST(Attention, MasksOfBoolsAndFloatsMayBeShort) {
 }
 
 TEST(Attention, MasksOfDoublesKeepTheirBits) {
-  // Both values have one half, but for what the mask's last bits make of it.
+  // Both values have the weight 1/2, except for the last bits that the mask adds.
   constexpr double kAdded = 0x1p-40;
   OpRunner attention("Attention", 24);
   attention.Input<double>({1, 1, 1, 1}, {0}).Input<double>({1, 1, 2, 1}, {0, 0}).Input<double>({1, 1, 2, 1}, {0, 1});
@@ -180,7 +180,7 @@ TEST(Attention, MasksOfDoublesKeepTheirBits) {
   EXPECT_NEAR(attention.Output<double>(0)[0], 0.5 + kAdded / 4, 1e-16);
 }
 
-// A cap comes before what hides keys: else hidden ones would be seen again.
+// The soft cap is applied before the mask. A cap after it would make hidden keys visible again.
 TEST(Attention, TheFourthOutputIsOneOfFourStages) {
   const float product = 2, capped = 3 * std::tanh(product / 3), masked = capped + 1;
   const float hidden = -std::numeric_limits<float>::infinity();
@@ -199,7 +199,7 @@ TEST(Attention, TheFourthOutputIsOneOfFourStages) {
 
 TEST(Attention, TheCacheComesFirst) {
   Operands o;
-  // The same keys and values, the first three of them as the past.
+  // The past holds the first three keys and values, the inputs the other four.
   const auto part = [&](const std::vector<float>& all, int64_t width, int64_t from, int64_t to) {
     std::vector<float> taken;
     for (int64_t i = 0; i < o.s.batch * o.s.kv_heads; ++i) {
@@ -224,7 +224,7 @@ TEST(Attention, TheCacheComesFirst) {
 }
 
 TEST(Attention, HeadsMayLieSideBySide) {
-  // One image, two heads of one number each, so [1, 2, 2] is [length, heads].
+  // One batch item with two heads of one number each, so the shape [1, 2, 2] means [batch, length, heads].
   OpRunner attention("Attention", 23);
   attention.Attribute("q_num_heads", 2).Attribute("kv_num_heads", 2).Attribute("scale", 1.0f).Outputs(4);
   attention.Attribute("qk_matmul_output_mode", 0);
@@ -260,7 +260,7 @@ TEST(RotaryEmbedding, TurnsPairsByThePositionsAngle) {
   EXPECT_THAT(pairs.Output<float>(0), Pointwise(FloatNear(1e-6f), std::vector<float>{c - 2 * s, s + 2 * c, 3, 4}));
 }
 
-// Heads longer than the blocks that 16 bits are converted in, of which a part isn't turned.
+// Heads are longer than the block that is converted from 16 bits at once. Part of each head isn't rotated.
 TEST(RotaryEmbedding, SixteenBitsTurnLikeFloats) {
   constexpr int64_t kSize = 1100, kRotated = 1064;
   const std::vector<float> x = Numbers(2 * kSize, 1), c = Numbers(kRotated / 2, 2), s = Numbers(kRotated / 2, 3);
@@ -283,7 +283,7 @@ TEST(RotaryEmbedding, SixteenBitsTurnLikeFloats) {
     const std::vector<float> expected = floats.Output<float>(0);
     const std::vector<kit::Float16> found = small.Output<kit::Float16>(0);
     for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(static_cast<float>(found[i]), expected[i], 0x1p-10) << i;
-    // The float result follows the definition.
+    // The float result is compared with the definition.
     const int64_t step = interleaved ? 2 : 1, other = interleaved ? 1 : kRotated / 2;
     for (int64_t i = 0; i < kRotated / 2; ++i) {
       const auto a = static_cast<float>(kit::Float16(x[static_cast<size_t>(i * step)]));
@@ -337,7 +337,7 @@ TEST(Einsum, ContractsTransposesAndTakesDiagonals) {
   EXPECT_THAT(Einsum("i,j", {MakeDatum<float>({2}, {1, 2}), MakeDatum<float>({2}, {3, 4})}), ElementsAre(3, 4, 6, 8));
 }
 
-// Floats of two operands are oneDNN's products, in whatever order their labels are; doubles are summed by loops.
+// Float equations with two operands use oneDNN's matrix products, for any order of labels. Doubles are summed by loops.
 TEST(Einsum, FloatsGiveTheNumbersOfDoublesInEveryOrderOfLabels) {
   const std::map<char, int64_t> sizes = {{'a', 2}, {'b', 3}, {'i', 5}, {'j', 1}, {'k', 4}, {'m', 7}, {'n', 6}};
   for (const char* equation :
@@ -364,7 +364,7 @@ TEST(Einsum, FloatsGiveTheNumbersOfDoublesInEveryOrderOfLabels) {
     doubles.Run();
     ASSERT_EQ(floats.Dims(0), doubles.Dims(0)) << equation;
     const std::vector<double> expected = doubles.Output<double>(0);
-    // Small whole numbers, which give exact sums.
+    // The inputs are small integers, so sums are exact.
     ASSERT_EQ(floats.Output<float>(0), std::vector<float>(expected.begin(), expected.end())) << equation;
   }
 }

@@ -1,5 +1,5 @@
-// Attention in bfloat16: both matrix products are computed from rounded numbers, whatever the layout of keys and
-// values. Layouts that tiles cannot be made from, and short inputs, stay as precise as float.
+// Attention in bfloat16: both matrix products are computed from rounded numbers, for all layouts of keys and values.
+// Layouts that tiles can't be made from, and short inputs, are computed in float.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ constexpr int64_t kBatches = 2, kHeads = 3;
 
 struct Case {
   int64_t rows, keys, depth, width;
-  // In which order the dimensions of [batch, head, row, column] lie: of keys as [depth, keys].
+  // Orders in memory of the dimensions [batch, head, row, column]. Keys have the shape [batch, head, depth, keys].
   std::vector<int64_t> k_order = {0, 3, 1, 2}, v_order = {0, 2, 1, 3}, y_order = {0, 2, 1, 3};
   bool mask = true;
 };
@@ -55,7 +55,7 @@ struct Dims {
 
 const std::vector<int64_t> kQueryOrder = {0, 2, 1, 3};
 
-// Element (b, h, i, j) of a tensor that lies in `order`.
+// Returns the index of element (b, h, i, j) in a tensor with its dimensions in `order`.
 size_t At(const std::vector<int64_t>& dims, const std::vector<int64_t>& order, const std::array<int64_t, 4>& index) {
   int64_t at = 0;
   for (const int64_t d : order) at = at * dims[static_cast<size_t>(d)] + index[static_cast<size_t>(d)];
@@ -92,7 +92,7 @@ std::vector<std::vector<float>> InputsOf(const Case& c) {
   return inputs;
 }
 
-// `rounded`: what products are made of.
+// `rounded` is applied to each operand of the products.
 template <typename Rounded>
 std::vector<float> Expected(const Case& c, const Rounded& rounded) {
   const Dims dims(c);
@@ -125,7 +125,7 @@ std::vector<float> Expected(const Case& c, const Rounded& rounded) {
   return y;
 }
 
-// Largest distance between two results.
+// Returns the largest distance between elements of two results.
 double Apart(const std::vector<float>& a, const std::vector<float>& b) {
   EXPECT_EQ(a.size(), b.size());
   double most = 0;
@@ -145,7 +145,7 @@ void ExpectProducts(const Case& c, bool in_bfloat16, uint32_t threads = 1) {
     return;
   }
   EXPECT_GT(from_exact, 1e-5) << "as floats would give";
-  // A weight may be rounded the other way.
+  // A softmax weight may be rounded to the other neighbour, so the results need not be equal.
   EXPECT_LT(Apart(y, Expected(c, [](float x) { return static_cast<double>(static_cast<float>(kit::BFloat16(x))); })),
             0x1p-10);
 }

@@ -1,4 +1,4 @@
-// ConvTranspose, against its definition: every input element adds its kernel to the output.
+// ConvTranspose, compared with its definition: every input element adds its multiple of the kernel to the output.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace {
 using testing::ElementsAre;
 
 struct Case {
-  Shape x, w;  // [N, I, d…] and [I, O/group, k…]
+  Shape x, w;  // shapes [N, I, d…] and [I, O/group, k…]
   int64_t group = 1;
   std::vector<int64_t> strides, dilations, pads, output_padding;
   bool bias = true;
@@ -30,7 +30,7 @@ std::vector<T> Integers(const Shape& dims, int64_t step) {
   return values;
 }
 
-// The position that follows `at` in a box of `dims`.
+// Advances `at` to the next position in a box of shape `dims`.
 void Advance(Shape& at, const Shape& dims) {
   for (size_t i = dims.size(); i-- > 0;) {
     if (++at[i] < dims[i]) return;
@@ -113,7 +113,7 @@ OpRunner MakeRunner(const Case& c, bool constant) {
   return conv;
 }
 
-// Row-major, whatever layout the kernel chose.
+// Returns the output in row-major order, in whatever layout the kernel wrote it.
 std::vector<float> FloatOutput(const OpRunner& runner) {
   const cpu::Tensor& y = runner.OutputTensor(0);
   if (!y.layout) return runner.Output<float>(0);
@@ -165,23 +165,23 @@ INSTANTIATE_TEST_SUITE_P(
         Case{.x = {1, 8, 5, 5}, .w = {8, 1, 3, 3}, .group = 8, .strides = {2, 2}, .pads = {1, 0, 0, 1}},
         Case{.x = {1, 32, 5, 5}, .w = {32, 8, 3, 3}, .group = 2, .dilations = {1, 2}},
         Case{.x = {1, 2, 3, 4, 3}, .w = {2, 3, 2, 3, 2}, .strides = {1, 2, 3}, .pads = {0, 1, 1, 1, 0, 1}},
-        // Kernels side by side.
+        // Kernels that don't overlap.
         Case{.x = {2, 16, 7, 6}, .w = {16, 5, 2, 2}, .strides = {2, 2}},
         Case{.x = {1, 3, 4, 21}, .w = {3, 20, 2, 3}, .strides = {2, 3}, .bias = false},
         Case{.x = {1, 3, 4, 5}, .w = {3, 2, 1, 2}, .strides = {1, 2}, .dilations = {3, 1}},
         Case{.x = {1, 3, 4, 5}, .w = {3, 2, 2, 2}, .strides = {2, 2}, .output_padding = {1, 0}},
         Case{.x = {1, 4, 4, 5}, .w = {4, 2, 2, 2}, .group = 2, .strides = {2, 2}},
         Case{.x = {1, 4, 4, 5}, .w = {4, 2, 2, 2}, .strides = {2, 2}, .pads = {1, 0, 1, 0}},
-        // Kernels that touch nothing of some outputs, and pads beyond the kernel.
+        // Kernels that leave some outputs without a contribution, and pads beyond the kernel.
         Case{.x = {1, 2, 3, 3}, .w = {2, 2, 1, 1}, .strides = {3, 2}},
         Case{.x = {1, 1, 6, 6}, .w = {1, 2, 2, 2}, .pads = {2, 3, 2, 1}},
         Case{.x = {1, 1, 4}, .w = {1, 1, 2}, .pads = {-2, -1}},
-        // More added behind than a stride is wide.
+        // An output_padding larger than the stride.
         Case{.x = {1, 2, 3}, .w = {2, 2, 2}, .output_padding = {3}},
         Case{.x = {1, 1, 2, 2, 2, 2}, .w = {1, 1, 2, 2, 2, 2}, .strides = {1, 2, 1, 2}}));
 
 TEST(ConvTranspose, OutputShapeSharesOutThePadding) {
-  // Seven positions are covered; five are asked for.
+  // The kernels cover seven positions. `output_shape` asks for seven, for fewer and for more.
   const auto run = [](const char* auto_pad, std::vector<int64_t> output_shape) {
     OpRunner conv("ConvTranspose", 11);
     conv.Attribute("strides", std::vector<int64_t>{2}).Attribute("output_shape", output_shape);
@@ -189,7 +189,7 @@ TEST(ConvTranspose, OutputShapeSharesOutThePadding) {
     conv.Input<float>({1, 1, 3}, {1, 10, 100}).Input<float>({1, 1, 3}, {1, 2, 3}).Run();
     return FloatOutput(conv);
   };
-  // All of it: 1, 2, 3+10, 20, 30+100, 200, 300.
+  // The sums without padding are 1, 2, 3+10, 20, 30+100, 200, 300.
   EXPECT_THAT(run("NOTSET", {7}), ElementsAre(1, 2, 13, 20, 130, 200, 300));
   EXPECT_THAT(run("NOTSET", {4}), ElementsAre(13, 20, 130, 200));
   EXPECT_THAT(run("SAME_LOWER", {4}), ElementsAre(13, 20, 130, 200));
@@ -247,7 +247,7 @@ TEST(ConvTranspose, RefusesWhatDoesNotFitTogether) {
 }
 
 TEST(ConvTranspose, RefusesSizesThatOverflow) {
-  // No data, so nothing but the arithmetic can fail.
+  // The input has no elements, so only the arithmetic on shapes can fail.
   OpRunner conv("ConvTranspose", 11);
   conv.Attribute("strides", std::vector<int64_t>{int64_t{1} << 31});
   conv.Input<float>({0, 1, int64_t{1} << 40}, {}).Input<float>({1, 1, 1}, {1});

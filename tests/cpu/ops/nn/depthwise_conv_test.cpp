@@ -37,7 +37,8 @@ std::vector<double> Expected(const Case& c, int64_t out, const std::vector<float
   return y;
 }
 
-// 258 is no number of channels that oneDNN's kernels like: those became row-major products, channel by channel.
+// oneDNN has no depthwise kernel for numbers of channels such as 258: it would compute row-major products, channel by
+// channel.
 TEST(DepthwiseConv, OfChannelsThatLieLastAgreesWithPlainLoops) {
   for (const Case& c :
        {Case{258, 4, 5, 1, 2, true, false}, Case{258, 4, 5, 1, 2, false, false}, Case{258, 33, 3, 2, 1, true, true},

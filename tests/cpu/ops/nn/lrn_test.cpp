@@ -1,4 +1,4 @@
-// LRN, against its definition.
+// LRN, compared with its definition.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

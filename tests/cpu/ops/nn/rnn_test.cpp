@@ -1,4 +1,4 @@
-// RNN, GRU and LSTM, against ONNX's equations written out for one sequence.
+// RNN, GRU and LSTM, compared with ONNX's equations written out for one sequence.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,14 +33,14 @@ struct Case {
   float clip = 0;
   std::vector<std::string> activations;
   std::vector<float> alpha, beta;
-  float recurrent = 0.6f;           // recurrence weights are between this and its negative
-  std::vector<Function> functions;  // what the activations mean, for all directions; empty: the defaults
+  float recurrent = 0.6f;           // recurrence weights are between -recurrent and recurrent
+  std::vector<Function> functions;  // the functions of `activations`, for all directions; empty: the defaults
 
   int64_t gates() const { return op == "LSTM" ? 4 : op == "GRU" ? 3 : 1; }
   int64_t directions() const { return direction == "bidirectional" ? 2 : 1; }
 };
 
-// Values between -limit and limit that repeat late.
+// Values from -limit to limit; the sequence repeats late.
 std::vector<float> Noise(int64_t count, float limit, int64_t seed) {
   std::vector<float> values;
   for (int64_t i = 0; i < count; ++i)
@@ -97,7 +97,7 @@ Expected ByDefinition(const Case& c, const Data& data) {
       for (int64_t s = 0; s < length; ++s) {
         const bool reversed = c.direction == "reverse" || d == 1;
         const int64_t t = reversed ? length - 1 - s : s;
-        // The input's and the state's part of a gate, with their biases.
+        // The input's and the state's contribution to a gate, each with its bias.
         const auto from_input = [&](int64_t gate, int64_t i) {
           const int64_t row = (d * gates + gate) * hidden + i;
           double sum = c.biases ? data.b[static_cast<size_t>((2 * d * gates + gate) * hidden + i)] : 0;
@@ -212,7 +212,7 @@ void ExpectByDefinition(const Case& c) {
 
 class EveryCell : public testing::TestWithParam<std::string> {
  protected:
-  // Tests this test's operator in every direction and both layouts, with constant weights and with others.
+  // Checks this test's operator in every direction and both layouts, with constant and with computed weights.
   void ExpectEverywhere(Case c) {
     c.op = GetParam();
     for (const char* direction : {"forward", "reverse", "bidirectional"}) {
@@ -242,8 +242,8 @@ TEST_P(EveryCell, SizesThatFillNoVector) {
   ExpectEverywhere({.sizes = {.steps = 2, .batch = 7, .input = 19, .hidden = 37}});
 }
 
-// Threads share the hidden values of a step: of one sequence, of few, and of weights that are more than a cache holds;
-// in whole panels of columns and in others.
+// Threads share the hidden values of a step: with one sequence and with several, with weights larger than a cache, in
+// whole panels of columns (384) and in others (389).
 TEST_P(EveryCell, StepsThatAreWorthSharing) {
   for (const int64_t hidden : {384, 389}) {
     for (const char* direction : {"forward", "reverse"}) {
@@ -283,7 +283,7 @@ TEST_P(EveryCell, OutputsMayBeLeftOut) {
 }
 
 TEST_P(EveryCell, OtherShapesInTheNextRun) {
-  // One kernel, as in a plan with dimensions that are known at run time only.
+  // Each call makes a kernel of its own: one with a single sequence, and one with more steps as well.
   Case c{.op = GetParam()};
   c.sizes.batch = 1;
   ExpectByDefinition(c);
@@ -310,7 +310,7 @@ TEST_P(EveryCell, RefusesShapesThatDoNotFit) {
             }),
             "");
 
-  // One shape at a time that contradicts the others.
+  // One shape at a time contradicts the others.
   const int64_t g = c.gates() * 6;
   const auto shapes = [&](const Shape& x, const Shape& w, const Shape& r, const Shape& b, const Shape& h) {
     OpRunner rnn(c.op, 14);
@@ -389,7 +389,7 @@ TEST(Rnn, EveryActivation) {
 }
 
 TEST(Lstm, OnlyActivationsWithParametersTakeThem) {
-  // Sigmoid and Tanh have none, so the first alpha and beta are HardSigmoid's, the second alpha LeakyRelu's.
+  // Sigmoid and Tanh take no parameters. The first alpha and beta are HardSigmoid's, the second alpha is LeakyRelu's.
   const Function hard = [](double x) { return std::clamp(0.4 * x + 0.3, 0.0, 1.0); };
   const Function leaky = [](double x) { return x < 0 ? 0.25 * x : x; };
   ExpectByDefinition({.direction = "bidirectional",

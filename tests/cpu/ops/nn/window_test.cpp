@@ -1,5 +1,5 @@
-// Windows over shapes from hostile files: strides, dilations, pads and kernels of 2^28 and more give the right numbers,
-// or an error that says what can't be done; never a wrong number, and not hours of work on padding either.
+// Windows over shapes from hostile files: with strides, dilations, pads and kernels of 2^28 and more, the result is
+// right or an error says what isn't possible. Padding of that size must not take hours.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -81,7 +81,7 @@ TEST(Pool, PadsAreCountedAsBeforeForOrdinaryWindows) {
   EXPECT_THAT(runner.Output<double>(0), ElementsAre(3, 2, 15, 10));
 }
 
-// Windows over images that take another path for pooling and convolution in float than in double.
+// Windows over images. Pooling and convolution use other code for them in float than in double.
 struct Geometry {
   Shape x;
   Numbers kernel, strides, dilations, pads;
@@ -131,7 +131,7 @@ TEST(Pool, FloatsGiveTheNumbersOfDoubles) {
       for (OpRunner* runner : {&floats, &doubles})
         runner->Attribute("ceil_mode", variant % 2).Attribute("count_include_pad", variant < 4 ? 0 : 1);
       ExpectTheSame(floats, doubles);
-      // This layout is the one that convolutions leave.
+      // Convolutions leave images with channels last.
       OpRunner last = Windowed<float>(op_type, 19, g);
       last.Attribute("ceil_mode", variant % 2).Attribute("count_include_pad", variant < 4 ? 0 : 1);
       cpu::AxisOrder order = cpu::AxisOrder::RowMajor(g.x.size());
@@ -141,7 +141,7 @@ TEST(Pool, FloatsGiveTheNumbersOfDoubles) {
   }
 }
 
-// visit(window, values, indices) for each window: of its taps inside the image, in order.
+// Calls visit(window, values, indices) for each window, with its elements inside the image in order.
 template <typename T, typename Visit>
 void ForEachWindow(const Geometry& g, const std::vector<T>& x, const Shape& y, const Visit& visit) {
   const size_t spatial = g.kernel.size();
@@ -168,13 +168,13 @@ void ForEachWindow(const Geometry& g, const std::vector<T>& x, const Shape& y, c
   }
 }
 
-// The first of equals, and the first NaN wherever in the window it is.
+// The index is that of the first of equal elements, or of the first NaN anywhere in the window.
 template <typename T>
 void ExpectPlainMaxima() {
   for (const Geometry& g : Geometries()) {
     for (size_t outputs : {size_t{1}, size_t{2}}) {
       std::vector<float> x = Wavy<float>(CountOf(g.x));
-      for (float& value : x) value = std::round(value);  // so that some are equal
+      for (float& value : x) value = std::round(value);  // makes some elements equal
       x[3] = x[40 % x.size()] = NAN;
       std::vector<T> typed;
       for (float value : x) typed.push_back(static_cast<T>(value));
@@ -205,7 +205,7 @@ TEST(Pool, MaximaAndTheirIndicesAreThoseOfPlainLoops) {
 
 TEST(Pool, NormsAndAveragesAreThoseOfPlainLoops) {
   for (const Geometry& g : Geometries()) {
-    for (int64_t power : {0, 1, 2, 3}) {  // 0: the average
+    for (int64_t power : {0, 1, 2, 3}) {  // power 0 is the average
       OpRunner pool = Windowed<double>(power == 0 ? "AveragePool" : "LpPool", 19, g);
       if (power != 0) pool.Attribute("p", power);
       pool.Run();
@@ -251,7 +251,7 @@ TEST(Conv, FusedFiltersOfOneChannelAddTheResidualBeforeTheActivation) {
   EXPECT_THAT(conv.Output<float>(0), ElementsAre(0, 2.5f, 4.5f, 15, 0, 5));
 }
 
-// [1, 2, 3] with hardly any of it under each window: two windows in the padding, one over the input.
+// Three windows over [1, 2, 3, 4] in huge padding: the first and the last see padding only, the second sees 1, 2 and 3.
 template <typename T>
 OpRunner PaddedConv(bool bias) {
   OpRunner runner("Conv", 11);
@@ -277,7 +277,7 @@ TEST(Conv, FarAwayWindowsSeePadding) {
   EXPECT_THAT(integer.Output<int32_t>(0), ElementsAre(0, 321, 0));
 }
 
-// A pad below 0 cuts the edge off.
+// A negative pad cuts off elements at the border.
 TEST(Conv, NegativePadsCutTheInput) {
   const auto run = [](auto one, const Numbers& pads) {
     using T = decltype(one);
@@ -341,7 +341,7 @@ TEST(Conv, AHugeWindowBeforeAnActivationGivesTheSameNumbers) {
   }
 }
 
-// A convolution operator and element type. Make() gives it zeros of the shapes, to check its error messages.
+// A convolution operator and its element type. Make() gives it zeros of the shapes, to check its error messages.
 struct ConvCase {
   std::string op_type;
   std::string type;

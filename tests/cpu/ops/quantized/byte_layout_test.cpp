@@ -1,5 +1,5 @@
-// Byte tensors with channels last. Operators of quantized networks leave such tensors, and operators that move
-// elements read them and keep the order. The other tensors here have the channels at the end of their shapes.
+// Byte tensors with channels last. Operators of quantized networks leave such tensors. Operators that move elements
+// read them without reordering and keep the order. NhwcMaxPool's tensors have the channels last in their shapes.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -27,8 +27,8 @@ int64_t CountOf(const Shape& dims) {
   return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<int64_t>());
 }
 
-// `make(run)` adds attributes and inputs, of which the first `images` are images: with channels last they give the same
-// without a copy in another order, and outputs lie so too.
+// Compares row-major images with images in channels-last order. `make(run)` adds attributes and inputs; the first
+// `images` inputs are images. No input may be reordered. If `stays`, outputs are channels-last, too.
 template <typename T, typename Make>
 void ExpectStaysLast(const std::string& op, int64_t version, size_t outputs, size_t images, bool stays,
                      const Make& make) {
@@ -85,7 +85,7 @@ TEST(ByteLayout, WhatRearrangesLeavesChannelsLast) {
 // --- pools
 
 struct Pool {
-  Shape x;  // [N, C, H, W]
+  Shape x;  // shape [N, C, H, W]
   std::vector<int64_t> kernel, strides, pads, dilations;
   Shape y;
 
@@ -112,7 +112,7 @@ void ExpectNhwcMaxPool() {
   for (int i = 0; i < 40; ++i) {
     const Pool p(random);
     SCOPED_TRACE(i);
-    const std::vector<T> x = Numbers<T>(CountOf(p.x), static_cast<unsigned>(i));  // [N, H, W, C]
+    const std::vector<T> x = Numbers<T>(CountOf(p.x), static_cast<unsigned>(i));  // in the shape [N, H, W, C]
     OpRunner pool("NhwcMaxPool", 1, "com.microsoft");
     pool.Attribute("kernel_shape", p.kernel).Attribute("strides", p.strides).Attribute("pads", p.pads);
     pool.Attribute("dilations", p.dilations).template Input<T>({p.x[0], p.x[2], p.x[3], p.x[1]}, x);
@@ -171,7 +171,7 @@ TEST(QLinearGlobalAveragePool, SumsPlanesAsTheyLie) {
   ExpectGlobalAverages<int8_t>();
 }
 
-// --- what repeats elements
+// --- operators that repeat elements
 
 template <typename T>
 void ExpectRepeated() {

@@ -1,5 +1,5 @@
-// Products and convolutions of bytes against plain loops: every combination of types, zero points on every side,
-// groups, dilations, asymmetric padding, constant weights and others, channels last and first.
+// Products and convolutions of bytes, compared with plain loops: every combination of types, zero points of every
+// operand, groups, dilations, asymmetric padding, constant and computed weights, channels last and first.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using testing::ElementsAreArray;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-// Bytes of either type, as numbers.
+// A tensor of uint8 or int8 elements, held as integers.
 struct Bytes {
   bool is_signed = false;
   Shape dims;
@@ -163,7 +163,7 @@ TEST(ConvInteger, IsExactForRandomShapesTypesAndZeroPoints) {
   }
 }
 
-// [N, C, H, W] with the channels at the end.
+// Moves the channels of a [N, C, H, W] tensor to the end.
 template <typename T>
 std::vector<T> ChannelsAtTheEnd(const std::vector<T>& values, const Shape& dims) {
   std::vector<T> result;
@@ -180,7 +180,7 @@ void ExpectQLinearConv(unsigned seed, Of of) {
   SCOPED_TRACE(seed);
   ConvCase made(seed);
   const bool of_kit = of == Of::kKit;
-  // com.microsoft's has a tensor's channels at the end if it is told so.
+  // The operator of com.microsoft takes tensors with channels at the end if its attribute channels_last is 1.
   const bool at_the_end = of == Of::kMicrosoft && seed % 3 != 0;
   OpRunner conv("QLinearConv", of == Of::kOnnx ? 10 : 1,
                 of_kit                 ? std::string(kit::fuse::kDomain)
@@ -355,7 +355,7 @@ TEST(QLinearMatMul, OfTheKitTakesATransposedMatrixABiasAndBounds) {
   product.Constant<int8_t>({2, 3}, {1, 0, 2, 10, 20, 30}).Input<float>({2}, {1, 0.5f}).Constant<int8_t>({}, {0});
   product.Input<float>({}, {1}).Input<uint8_t>({}, {5}).Input<int32_t>({2}, {-3, 2});
   product.Run();
-  // Sums 4 and 80, then 13 and 260; with the bias 1 and 82, then 10 and 262.
+  // The sums are 4 and 80, then 13 and 260. With the bias they are 1 and 82, then 10 and 262.
   EXPECT_THAT(NumbersOf(product), ElementsAreArray({10, 46, 15, 90}));
 }
 

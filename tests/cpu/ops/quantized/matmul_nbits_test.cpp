@@ -1,5 +1,6 @@
-// MatMulNBits of com.microsoft against the product with the weights as floats: widths, blocks, zero points of either
-// kind, rows, groups in another order, halves; as a kernel, and as plans that come back from contexts.
+// MatMulNBits of com.microsoft, compared with a product with the same weights as floats: bit widths, block sizes, both
+// kinds of zero points, several rows, groups in another order, float16. It runs as a kernel, in plans and from
+// contexts.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -38,7 +39,7 @@ std::ostream& operator<<(std::ostream& out, const Case& c) {
              << (c.bias ? ", bias" : "") << (c.groups ? ", groups" : "") << ", level " << c.accuracy_level;
 }
 
-// The operator's inputs, and what it gives.
+// The operator's inputs, its expected results and their error bounds.
 struct Example {
   std::vector<uint8_t> numbers, zeros;
   std::vector<float> a, scales, real_zeros, bias;
@@ -48,7 +49,7 @@ struct Example {
   explicit Example(const Case& c) {
     std::mt19937 random(static_cast<unsigned>(c.rows * 1000 + c.k + c.bits));
     const auto real = [&](double low, double high) {
-      // Numbers of few significant bits, exact in float16 too.
+      // The number has few significant bits and is exact in float16, too.
       return static_cast<float>(std::round(std::uniform_real_distribution<double>(low, high)(random) * 64) / 64);
     };
     for (int64_t i = 0; i < c.n * c.blocks() * c.block * c.bits / 8; ++i)
@@ -84,7 +85,8 @@ struct Example {
       size += std::fabs(left) * (1 << c.bits) * scale;
     }
     expected.push_back(sum);
-    // Halves are rounded at the end; bytes of the left side to half of a 127th of the largest, which is 1 at most.
+    // float16 results are rounded at the end. At accuracy level 4 the left side is rounded to bytes: to half of 1/127
+    // of its largest number, which is at most 1.
     bound.push_back(size * (c.accuracy_level == 4 ? 0.01 : 1e-6) + (c.halves ? std::fabs(sum) * 1e-3 + 1e-3 : 0));
   }
 };
@@ -200,7 +202,7 @@ TEST(MatMulNBits, OfGroupsInAnotherOrder) {
   }
 }
 
-// Weights of wrong types or shapes that a model may have.
+// Weights of wrong types or shapes, as a model may have them.
 TEST(MatMulNBits, SaysWhatDoesNotFit) {
   const auto run = [](const Case& c, Shape a, size_t numbers, size_t scales, size_t zeros,
                       std::vector<int32_t> groups) {
@@ -253,7 +255,7 @@ std::string List(int64_t count, int low, int high, const std::string& step = "")
   return text + "]";
 }
 
-// A product with weights that ONNX's own operator widens by block.
+// Returns the text of a product with weights that ONNX's DequantizeLinear dequantizes by blocks.
 std::string BlockedNetwork(const std::string& type, int low, int high, bool zeros, const std::string& product) {
   const bool transposed = product.find("transB") != std::string::npos;
   const std::string shape = transposed ? "[70,100]" : "[100,70]", blocks = transposed ? "[70,4]" : "[4,70]";
@@ -298,7 +300,7 @@ TEST(MatMulNBits, StaysPackedInAContext) {
   const cpu::Plan* plans[] = {&original.plan()};
   cpu::WriteContext(cpu::ContextKey::Here(1, "f32"), plans,
                     [&](const void* data, uint64_t size) { bytes.append(static_cast<const char*>(data), size); });
-  // 4 bits for each of 128 rows and columns, a float and a byte for each block.
+  // 4 bits for each of 128 by 128 weights, a float and a byte for each block.
   EXPECT_LT(bytes.size(), 128u * 128 / 2 + 4 * 128 * 5 + 4096);
   const auto context = cpu::OpenContext(bytes.data(), bytes.size());
   kit::StoredGraph stored = kit::ReadGraph(*context, "partition", kit::GraphCheck::kLater);

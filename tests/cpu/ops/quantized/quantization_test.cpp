@@ -1,4 +1,4 @@
-// Quantisation in all its granularities and types, and products of quantised tensors against plain loops.
+// Quantization in all granularities and types, and products of quantized tensors compared with plain loops.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -71,7 +71,7 @@ TEST(QuantizeLinear, ScalesThatDoNotFitAreErrors) {
   EXPECT_THAT([&] { axis.Run(); }, ThrowsMessage<kit::Error>(HasSubstr("axis 7 found")));
 }
 
-// There and back for every type that can be quantised to.
+// Quantizes and dequantizes with every type that QuantizeLinear produces.
 TEST(DequantizeLinear, UndoesQuantizeLinearForEveryType) {
   for (cpu::ElementType type :
        {EP_TYPE_UINT8, EP_TYPE_INT8, EP_TYPE_UINT16, EP_TYPE_INT16, EP_TYPE_UINT4, EP_TYPE_INT4, EP_TYPE_FLOAT4E2M1,
@@ -172,7 +172,7 @@ TEST(MatMulInteger, InnerDimensionsMustAgree) {
 }
 
 TEST(ConvInteger, GroupsStridesDilationsAndPaddingOfTheZeroPoint) {
-  // One dimension, two groups: each output is x[i-1] + x[i+1] - 2 * zero of its channel.
+  // One dimension and two groups: each output is x[i-1] + x[i+1] - 2 * (the zero point of its channel).
   OpRunner conv("ConvInteger", 10);
   conv.Attribute("group", 2)
       .Attribute("dilations", std::vector<int64_t>{2})

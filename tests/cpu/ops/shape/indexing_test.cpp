@@ -208,7 +208,7 @@ TEST(TopK, HalfPrecisionAndRefusals) {
   EXPECT_THAT(Failure(many), HasSubstr("[0, 2]"));
 }
 
-// Rows with many equal elements, selected in every way.
+// Rows with many equal elements, and every combination of k, axis and `largest`.
 template <typename T>
 void ExpectTheFirstOfASortedRow() {
   for (int64_t dim : {1, 5, 63, 200, 1000, 5000}) {
@@ -361,7 +361,7 @@ TEST(NonZero, FindsPlacesInLongRowsOfEachPlane) {
   EXPECT_EQ(runner.Output<int64_t>(0), expected);
 }
 
-// Items that are one element and items that are many; of one block and of some; chosen all, some and none.
+// Items of one element and of many, in one block and in several; all, some or none are kept.
 template <typename T>
 void ExpectCompressed(const Shape& dims, int64_t axis, int64_t keep_one_of) {
   int64_t outer = 1, inner = 1;
@@ -369,7 +369,7 @@ void ExpectCompressed(const Shape& dims, int64_t axis, int64_t keep_one_of) {
     if (i < axis) outer *= dims[static_cast<size_t>(i)];
     if (i > axis) inner *= dims[static_cast<size_t>(i)];
   }
-  const int64_t count = dims[static_cast<size_t>(axis)] - 1;  // the last one has no condition
+  const int64_t count = dims[static_cast<size_t>(axis)] - 1;  // the condition is one shorter than the axis
   const std::vector<T> x = Counting<T>(outer * (count + 1) * inner);
   std::vector<bool> condition;
   for (int64_t i = 0; i < count; ++i) condition.push_back(keep_one_of > 0 && i * 5 % keep_one_of == 0);

@@ -9,7 +9,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Transposes element by element.
+// Reference transposition, element by element.
 std::vector<int64_t> Transposed(const Shape& dims, const std::vector<int64_t>& perm) {
   const size_t rank = dims.size();
   Shape strides(rank, 1), out(rank);
@@ -35,14 +35,14 @@ void ExpectTransposes(const Shape& dims, const std::vector<int64_t>& perm) {
 }
 
 TEST(Transpose, LargeEnoughForTilesAndShares) {
-  // Odd sizes, so that tiles are cut at both borders.
+  // Odd sizes cut the tiles at both borders.
   ExpectTransposes<float>({67, 131}, {1, 0});
   ExpectTransposes<double>({5, 67, 33}, {0, 2, 1});
   ExpectTransposes<uint16_t>({2, 13, 37, 5}, {0, 3, 1, 2});
   ExpectTransposes<float>({2, 37, 13, 70}, {0, 2, 1, 3});
   ExpectTransposes<int64_t>({3, 4, 5, 6, 7}, {4, 2, 0, 3, 1});
   ExpectTransposes<float>({129, 6, 70}, {2, 0, 1});
-  // Few channels, to the end and back: strips that are cut too.
+  // Few channels are moved to the end and back. These cases cut strips, too.
   for (const int64_t channels : {2, 3, 4, 5}) {
     ExpectTransposes<float>({2, channels, 37, 131}, {0, 2, 3, 1});
     ExpectTransposes<uint8_t>({1, channels, 5, 3}, {0, 2, 3, 1});

@@ -1,4 +1,4 @@
-// Reshape and its like, and the operators that report or make shapes.
+// Reshape and similar operators, and operators that return or make shapes.
 #include "tests/cpu/ops/move_testing.h"
 
 namespace epiphyte::test {

@@ -184,14 +184,14 @@ TEST(Regex, MemoryOfHostileExpressionsIsBounded) {
     }
     return std::string();
   };
-  // Ten thousand classes of hundreds of ranges: a program far beyond the limit.
+  // Ten thousand character classes of hundreds of ranges exceed RE2's limit for programs by far.
   std::string large;
   for (int i = 0; i < 100; ++i) large += "(\\pL{100})";
   EXPECT_THAT(failure(large), AllOf(HasSubstr("pattern '(\\pL{100})"), HasSubstr("...' found, RE2's syntax expected: "),
                                     HasSubstr("pattern too large")));
   EXPECT_LT(failure(large).size(), 400u);
-  // A deterministic automaton of this one has 2^20 states: RE2 keeps some of them, and goes on without when they fill
-  // its memory.
+  // A deterministic automaton for this pattern has 2^20 states. RE2 caches some of them, and goes on without the cache
+  // when its memory is full.
   std::string text;
   for (int i = 0; i < 100'000; ++i) text += i * 7919 % 13 < 6 ? 'a' : 'b';
   EXPECT_TRUE(Matches("(?s).*a.{19}", text.substr(0, text.rfind('a') + 1) + std::string(19, 'b')));

@@ -10,7 +10,7 @@ EPIPHYTE_EACH_TARGET(ByteTables);
 
 TEST_P(ByteTables, MapEveryByteOfEveryLength) {
   std::array<uint8_t, 256> table;
-  for (size_t i = 0; i < 256; ++i) table[i] = static_cast<uint8_t>(i * 77 + 13);  // each another one
+  for (size_t i = 0; i < 256; ++i) table[i] = static_cast<uint8_t>(i * 77 + 13);  // all entries differ
   for (const int64_t n : Lengths()) {
     std::vector<uint8_t> numbers(static_cast<size_t>(n));
     for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<uint8_t>(i * 5 + i / 256);

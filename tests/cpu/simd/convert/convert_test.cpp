@@ -1,4 +1,4 @@
-// Floats to and from every other type of number.
+// Conversion of floats to and from every other numeric type.
 #include "plugins/cpu/simd/convert/convert.h"
 
 #include <type_traits>
@@ -23,7 +23,7 @@ bool SameNumber(T a, T b) {
   }
 }
 
-// Reference for the header's definition, one element at a time.
+// Converts one number as the header defines it.
 template <typename T>
 T FromFloat(float value) {
   if constexpr (std::is_same_v<T, bool>) {

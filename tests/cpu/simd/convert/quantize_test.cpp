@@ -60,9 +60,9 @@ void ExpectEdges() {
   std::vector<float> x = {0.0f, -0.0f, 0.5f, 1.5f, 2.5f, -0.5f, -1.5f, kHigh, kHigh + 0.5f, kHigh + 1, kLow,
                           kLow - 0.5f, kLow - 1, 0x1p22f, -0x1p22f, 0x1p31f, -0x1p31f, 1e38f, -1e38f, 1e-45f, kInfinity,
                           -kInfinity, std::nanf(""), -std::nanf(""), 8388609.0f, -8388609.0f,
-                          // Numbers with the highest of 16 bits set and few of the others.
+                          // The highest of 16 bits is set, and few others.
                           32767.0f, 32768.0f, 32800.0f, 33023.0f, 65536.0f, -32769.0f, -65400.0f};
-  // Each number alone, and rows in which every vector has all of them.
+  // Five copies of the 33 numbers put each number into several positions of a vector.
   for (int times = 0; times < 4; ++times) x.insert(x.end(), x.begin(), x.begin() + 33);
   for (float zero : {0.0f, 1.0f, 7.0f, kHigh, kLow}) {
     for (float scale : {1.0f, 0.1f, -1.0f, 1e-30f, 1e30f, 0.0f, kInfinity, 1e-39f, -1e-45f, 3e38f, std::nanf("")}) {
@@ -74,7 +74,7 @@ void ExpectEdges() {
   }
 }
 
-// Numbers with quotients in the middle between two integers, or next to it, and rows in which a few are so.
+// In even rounds, every quotient is halfway between two integers or next to it; in odd rounds, a few are.
 TEST_P(Quantizing, RoundsTheMiddleAsDivisionDoes) {
   for (unsigned seed = 0; seed < 40; ++seed) {
     const float scale = RandomFloats(1, 0.001f, 0.3f, seed)[0], zero = static_cast<float>(seed % 100);

@@ -1,4 +1,4 @@
-// Functions of two floats and comparisons, of rows and numbers.
+// Functions of two floats and comparisons, on two rows or on a row and a number.
 #include "plugins/cpu/simd/elementwise/binary.h"
 
 #include <functional>
@@ -42,7 +42,7 @@ const ComparisonCase kComparisonCases[] = {
 };
 static_assert(std::size(kComparisonCases) == kComparisonCount);
 
-// Ordinary numbers with pairs of special ones among them.
+// Ordinary numbers, with every pair of special numbers among them.
 struct Operands {
   explicit Operands(int64_t n) : a(RandomFloats(n, -4, 4, 1)), b(RandomFloats(n, -4, 4, 2)) {
     const float special[] = {0.0f, -0.0f, kInfinity, -kInfinity, kNaN, 1.0f, -1.0f, 0x1p-140f};
@@ -62,7 +62,8 @@ bool SameFloat(float a, float b) {
 using BinaryFunctions = EachTarget;
 EPIPHYTE_EACH_TARGET(BinaryFunctions);
 
-// A step's result is the next one's operand, in the same place and in another; beside it numbers.
+// The result of a step is an operand of the next one, in the same buffer and in another. The other operands include
+// numbers.
 TEST_P(BinaryFunctions, RunInStepsOverShortRows) {
   ASSERT_GE(ShortRow(), 1);
   constexpr float kNumber = 1.5f;

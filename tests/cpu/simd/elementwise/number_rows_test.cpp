@@ -1,4 +1,4 @@
-// Functions of integers, against the same of wider ones, and of doubles.
+// Functions of integers and of doubles, compared with functions of wider types.
 #include "plugins/cpu/simd/elementwise/number_rows.h"
 
 #include <functional>
@@ -10,7 +10,7 @@ namespace {
 
 using Wide = __int128;
 
-// Small ones, of which many are equal, and the ends of the range.
+// Small integers, of which many are equal, and the bounds of the type.
 template <typename T>
 std::vector<T> Integers(int64_t n, unsigned seed) {
   std::mt19937_64 random(seed);
@@ -25,7 +25,7 @@ std::vector<T> Integers(int64_t n, unsigned seed) {
   return values;
 }
 
-// The product of two unsigned 64-bit numbers may be more than a Wide holds.
+// The product of two unsigned 64-bit numbers may overflow Wide; it wraps around.
 Wide Product(Wide a, Wide b) {
   using Wrapping = unsigned __int128;
   return static_cast<Wide>(static_cast<Wrapping>(a) * static_cast<Wrapping>(b));
@@ -165,7 +165,7 @@ TYPED_TEST(IntegerRowsOf, ARowIsFolded) {
       Wide sum = 0;
       for (const T number : x) sum += number;
       ASSERT_EQ(NumberFold<T>(NumberFunction::kAdd)(row.data(), n), static_cast<T>(sum));
-      // One at a time is the largest, so that none is left out.
+      // Each element in turn is the largest, so that a skipped element is noticed.
       const NumberFold<T> largest(NumberFunction::kMax);
       std::vector<T> low(x.size(), T(3));
       for (size_t i = 0; i < low.size(); ++i) {
@@ -177,7 +177,7 @@ TYPED_TEST(IntegerRowsOf, ARowIsFolded) {
   }
 }
 
-// Rounded numbers, ends of ranges, NaN and both zeros among them.
+// Doubles that include halfway cases, very large and very small numbers, infinities, NaN and both zeros.
 std::vector<double> Doubles(int64_t n, unsigned seed) {
   constexpr double kSpecial[] = {0.0,   -0.0, 0.5, -0.5,  1.5, 2.5,  0x1p52, 0x1.8p60, 0x1p-1074, 1e308, -1e308,
                                  0.625, 20,   -20, 709.5, 710, -745, -746,   INFINITY, -INFINITY, NAN};
@@ -187,7 +187,7 @@ std::vector<double> Doubles(int64_t n, unsigned seed) {
   for (double& value : values) value = random() % 5 == 0 ? kSpecial[random() % std::size(kSpecial)] : normal(random);
   return values;
 }
-// Error in units of the last place of the expected double.
+// Returns the error in units of the last place of the expected double.
 double Error(double found, long double expected) {
   const auto rounded = static_cast<double>(expected);
   if (std::isnan(rounded) || std::isnan(found)) return std::isnan(rounded) == std::isnan(found) ? 0 : INFINITY;

@@ -8,8 +8,7 @@ namespace {
 using Powers = EachTarget;
 EPIPHYTE_EACH_TARGET(Powers);
 
-// The error is in units of the last place of the expected number. A result that isn't normal is exact or off by one of
-// its steps.
+// Checks a result to within 0.52 units of the last place of the expected number. Infinities and zeros must be exact.
 void ExpectPower(float base, float exponent, float found) {
   const double expected = std::pow(static_cast<double>(base), static_cast<double>(exponent));
   const auto rounded = static_cast<float>(expected);

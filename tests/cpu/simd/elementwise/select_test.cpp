@@ -1,4 +1,4 @@
-// Choosing between two rows, element by element.
+// Selection between two rows, element by element.
 #include "plugins/cpu/simd/elementwise/select.h"
 
 #include "tests/cpu/simd/simd_testing.h"

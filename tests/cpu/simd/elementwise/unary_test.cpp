@@ -1,4 +1,4 @@
-// Functions of one float: their values for floats of every size, and rows of every length.
+// Functions of one float: results for floats of every magnitude, and rows of every length.
 #include "plugins/cpu/simd/elementwise/unary.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace epiphyte::cpu::simd {
 namespace {
 
-// Error bounds of a function: units in the last place of the result, and a part of |x|.
+// A function and its error bound: `units` in the last place of the result, plus `part` * |x|.
 struct Case {
   const char* name;
   Unary function;
@@ -21,7 +21,7 @@ struct Case {
   float b = 0;
 };
 
-// Error of a subnormal factor, to be multiplied by x.
+// Bound of the error from a subnormal factor; it is multiplied by |x|.
 constexpr double kSubnormal = 0x1p-148;
 
 double Softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
@@ -83,7 +83,7 @@ const std::vector<Case>& Cases() {
   return cases;
 }
 
-// Floats of every exponent and both signs, infinities and NaN among them; and more of those that matter most.
+// Floats of every exponent and both signs, infinities and NaN, and more samples in the ranges that matter most.
 std::vector<float> Samples() {
   std::vector<float> samples = {0.0f,
                                 -0.0f,
@@ -94,7 +94,7 @@ std::vector<float> Samples() {
                                 std::numeric_limits<float>::denorm_min(),
                                 std::numeric_limits<float>::max(),
                                 std::numeric_limits<float>::lowest(),
-                                -4.15729380f};  // where Sigmoid's error is greatest
+                                -4.15729380f};  // Sigmoid's error is greatest here
   for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += 200003) {
     samples.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
   }
@@ -102,8 +102,7 @@ std::vector<float> Samples() {
   for (float x : RandomFloats(20000, -12, 12)) samples.push_back(x);
   for (float x : RandomFloats(5000, -110, 110)) samples.push_back(x);
   for (float x : RandomFloats(5000, -9000, 9000)) samples.push_back(x);
-  for (int i = 1; i < 6000; ++i)
-    samples.push_back(static_cast<float>(i * (M_PI / 2)));  // where sines and cosines vanish
+  for (int i = 1; i < 6000; ++i) samples.push_back(static_cast<float>(i * (M_PI / 2)));  // zeros of sine and cosine
   return samples;
 }
 
@@ -129,7 +128,7 @@ TEST_P(UnaryFunctions, KeepToTheirErrorBoundsOverTheWholeRange) {
   }
 }
 
-// An element's value doesn't depend on where in which row it stands.
+// An element's result must not depend on its position or on the length of the row.
 TEST_P(UnaryFunctions, AreTheSameInRowsOfEveryLengthAndInPlace) {
   const std::vector<float> all = RandomFloats(10007, -5, 5);
   std::vector<float> expected(all.size());

@@ -35,7 +35,7 @@ struct Case {
   Sum sum = Sum::kNone;
 };
 
-// The result lies in rows that are longer than it is, of which the rest stays as it was.
+// Checks a product and that it leaves the gaps between the rows of the result unchanged.
 void ExpectProduct(const Case& c) {
   SCOPED_TRACE(::testing::Message() << c.m << "x" << c.n << "x" << c.k << ", bias " << c.bias << ", sum "
                                     << static_cast<int>(c.sum));

@@ -13,10 +13,10 @@ EPIPHYTE_EACH_TARGET(BlockQuantizedProducts);
 
 enum class Zeros { kMiddle, kBytes, kFloats };
 
-// Two panels of weights, and what each element is.
+// Two panels of packed weights, and the value of each weight.
 struct Weights {
   BlockQuantized packed;
-  std::vector<double> elements;  // [rows, 2 * kBlockPanel]
+  std::vector<double> elements;  // shape [rows, 2 * kBlockPanel]
 
   Weights(int bits, int64_t blocks, int64_t block, Zeros zeros, bool halves) {
     std::mt19937 random(static_cast<unsigned>(bits + blocks));
@@ -67,7 +67,7 @@ struct Weights {
   std::vector<kit::Float16> half_scales_;
 };
 
-// Expected results for rows of the left side, and the magnitude of the products that are summed.
+// Compares results with plain sums. `unit`: allowed error, relative to the sum of the products' magnitudes.
 void ExpectProducts(const Weights& w, int64_t panel, const std::vector<double>& a, int64_t rows, const float* found,
                     double unit) {
   const int64_t k = w.packed.rows();
@@ -78,7 +78,7 @@ void ExpectProducts(const Weights& w, int64_t panel, const std::vector<double>& 
         const double left = a[static_cast<size_t>(r * k + i)];
         const double element = w.elements[static_cast<size_t>(i * 2 * kBlockPanel + panel * kBlockPanel + c)];
         sum += left * element;
-        size += std::fabs(left) * 256 * 0.2;  // numbers and zero points are taken off each other
+        size += std::fabs(left) * 256 * 0.2;  // bounds |number - zero point| * scale
       }
       ASSERT_NEAR(found[r * kBlockPanel + c], sum, size * unit) << "row " << r << ", column " << c;
     }
@@ -117,7 +117,7 @@ TEST_P(BlockQuantizedProducts, OfFloats) {
   });
 }
 
-// A left side in bytes, of blocks as `w` has them.
+// The left side quantized to bytes, in blocks of the same length as those of `w`.
 struct ByteLeft {
   std::vector<float> scales, sums;
   GuardedRow<int8_t> bytes;
@@ -130,7 +130,7 @@ struct ByteLeft {
       QuantizeBlocks(a.data() + r * w.rows(), w.blocks, w.block, digits, bytes.data() + r * left.stride,
                      scales.data() + r * w.blocks, sums.data() + r * w.blocks);
   }
-  // Value of an element, in units of the scale of its block.
+  // Returns an element in units of its block's scale.
   double Number(int64_t row, int64_t i, int64_t rows_of_w) const {
     double number = 0;
     for (int digit = 0; digit < left.digits; ++digit)
@@ -145,7 +145,7 @@ void ExpectByteProducts() {
     for (const int64_t rows : {1, 2, 3, 4, 5, 6, 7, 13}) {
       const std::vector<float> a = RandomFloats(rows * k, -1, 1);
       const ByteLeft bytes(w.packed, a, rows, 1);
-      std::vector<double> left;  // what was made of it
+      std::vector<double> left;  // the left side after quantization
       for (int64_t i = 0; i < rows * k; ++i)
         left.push_back(bytes.Number(i / k, i % k, k) *
                        static_cast<double>(bytes.scales[static_cast<size_t>(i / w.packed.block)]));
@@ -183,7 +183,7 @@ TEST_P(BlockQuantizedProducts, OfThreeBytesWithoutVnni) {
   ExpectExactByteProducts();
 }
 
-// 255 times the largest digit, in the longest block that a product of bytes is asked for: just within an int32.
+// 255 times the largest digit, summed over the longest block that byte products are used for, just fits into an int32.
 TEST_P(BlockQuantizedProducts, OfBytesDoNotOverflow) {
   constexpr int64_t kBlock = 65536;
   const std::vector<uint8_t> column(kBlock, 255);
@@ -202,7 +202,7 @@ TEST_P(BlockQuantizedProducts, OfBytesDoNotOverflow) {
   };
   expect(1, std::vector<float>(kBlock, 1), kBlock);
   expect(3, std::vector<float>(kBlock, 127 << 16), static_cast<float>(127 << 16) * kBlock);
-  // Both lower digits are -128.
+  // Both lower digits of the elements after the first are -128.
   std::vector<float> a(kBlock, (5 << 16) + (127 << 8) + 128);
   a[0] = 127 << 16;
   EXPECT_EQ(ByteLeft(w, a, 1, 3).bytes[kBlock + 1], -128);
@@ -238,7 +238,7 @@ TEST_P(BlockQuantizedProducts, LeftSidesAreQuantizedByBlock) {
   }
 }
 
-// Their scale has no inverse.
+// The inverse of their scale would be infinite.
 TEST_P(BlockQuantizedProducts, LeftSidesOfTheSmallestNumbersAreZero) {
   std::vector<float> row(16, 0.0f);
   row[3] = 1e-38f;

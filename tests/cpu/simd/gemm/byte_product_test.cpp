@@ -41,7 +41,7 @@ struct Panels {
 struct Case {
   int64_t rows, columns, k;
   std::vector<uint8_t> a;
-  std::vector<int8_t> w;  // [k, columns]
+  std::vector<int8_t> w;  // shape [k, columns]
   std::vector<int32_t> start;
 
   Case(int64_t m, int64_t n, int64_t depth)
@@ -100,7 +100,7 @@ void ExpectEveryShape() {
     for (int64_t n : {1, 15, 16, 17, 33, 63, 64, 65, 130}) ExpectSums(m, n, 37);
     for (int64_t k : {0, 1, 2, 3, 4, 5, 64}) ExpectSums(m, 70, k);
   }
-  // Tiles of 16 rows, 16 columns and 64 steps, and the remainder of each.
+  // Shapes around the tile size of 16 rows, 16 columns and 64 steps, so that each has a remainder.
   for (int64_t m : {15, 16, 17, 31, 32, 33, 47, 65}) {
     for (int64_t n : {16, 31, 32, 33, 49, 96, 130}) ExpectSums(m, n, 70);
     for (int64_t k : {3, 63, 64, 65, 128, 200}) ExpectSums(m, 70, k);
@@ -108,7 +108,7 @@ void ExpectEveryShape() {
 }
 
 TEST_P(ByteProducts, AreExactForEveryShape) { ExpectEveryShape(); }
-// Prefetched data may end before the panels of a thread do, and there may be nothing to prefetch.
+// Prefetching may reach the end of a thread's panels, and there may be nothing to prefetch.
 TEST_P(ByteProducts, AreTheSameWithPanelsFetchedAhead) {
   for (const int64_t rows : {16, 32, 70}) {
     for (const int64_t k : {3, 64, 200}) {
@@ -140,7 +140,7 @@ TEST_P(ByteProducts, AreExactWithoutVnni) {
   ExpectEveryShape();
 }
 
-// 255 * -128 four times over leaves int16 in pairs, and int32 after 66,000 steps.
+// Pairs of products 255 * -128 exceed int16, and sums of 70,000 steps exceed int32.
 TEST_P(ByteProducts, NeitherSaturateInBetweenNorAtTheEnd) {
   for (const bool vnni : {true, false}) {
     std::unique_ptr<WithoutVnni> without;
@@ -207,7 +207,7 @@ TEST_P(ByteProducts, AreRequantizedByColumn) {
   }
 }
 
-// Factors with results that no integer holds, with halves, and NaN.
+// Results are beyond all integers, halfway between two integers, or NaN.
 TEST_P(ByteProducts, AreRequantizedByAnyFactor) {
   const float kFactors[] = {NAN, INFINITY, -INFINITY, 1e30f, -1e30f, 0.5f, -0.5f, 3e6f, -3e6f, 0, 0.25f};
   for (const auto& [zero, low, high] : {std::tuple(3, 0, 255), {255, 0, 255}, {-128, -128, 127}, {10, 10, 200}}) {
@@ -287,7 +287,7 @@ TEST_P(ByteProducts, TakePanelsOfUnsignedRowsThatEndWhereMemoryDoes) {
 }
 
 TEST(BytePanels, HoldWhatIsSubtractedFlippedAndSummed) {
-  // Two columns, of which each has two rows of three bytes that lie apart.
+  // Two columns of two rows with three bytes each. The rows of a column are not adjacent.
   const std::vector<uint8_t> w = {0, 1, 2, 9, 100, 200, 255, 9, 128, 129, 130, 9, 140, 150, 160, 9};
   ByteMatrix matrix;
   matrix.data = w.data();

@@ -28,14 +28,14 @@ PanelProduct Of(const float* a, int64_t a_stride, const float* panels, float* y,
   return product;
 }
 
-// y + a W, where each element may be off by the roundings of k steps. Behind each panel are `gap` floats of no meaning,
-// and the end of memory behind the last one.
+// Compares y + a W with plain sums; each element may have the rounding errors of k steps. `gap` floats that must not be
+// used follow each panel but the last, which ends at the end of accessible memory.
 void ExpectPanels(int64_t rows, int64_t n, int64_t k, bool last_first, int64_t width = kPanelWidth, int64_t gap = 0,
                   bool fetches = false) {
   SCOPED_TRACE(::testing::Message() << "rows " << rows << ", n " << n << ", k " << k << ", last first " << last_first
                                     << ", width " << width << ", gap " << gap << ", fetches " << fetches);
   const int64_t a_stride = k + 3, y_stride = n + 5, count = (n + width - 1) / width, stride = width * k + gap;
-  const std::vector<float> w = RandomFloats(n * k, -1, 1, 1);  // [n, k]
+  const std::vector<float> w = RandomFloats(n * k, -1, 1, 1);  // shape [n, k]
   GuardedRow<float> a(RandomFloats((rows - 1) * a_stride + k, -1, 1, 2));
   const std::vector<float> before = RandomFloats((rows - 1) * y_stride + n, -1, 1, 3);
   GuardedRow<float> y(before);
@@ -112,7 +112,7 @@ TEST_P(PanelProducts, BeginWithBiasAndSum) {
 }
 
 TEST_P(PanelProducts, BoundTheResultAndNothingBefore) {
-  const int64_t rows = 7, n = 70, k = 900;  // sums of blocks are beyond the bounds, sums of all aren't
+  const int64_t rows = 7, n = 70, k = 900;  // the sums of blocks exceed the bounds, the complete sums don't
   std::vector<float> w(static_cast<size_t>(n * k), 1.0f), a(static_cast<size_t>(rows * k));
   for (int64_t i = 0; i < rows * k; ++i) a[static_cast<size_t>(i)] = i % k < k / 2 ? 4.0f : -4.0f;
   std::vector<float> panels(static_cast<size_t>(PanelFloats(n, k))), sum(static_cast<size_t>(rows * n));
@@ -135,10 +135,10 @@ TEST_P(PanelProducts, BoundTheResultAndNothingBefore) {
   }
 }
 
-// Windows of three numbers each over an image of two lines, including positions outside the image.
+// Windows of three pixels over an image of 15 pixels, including positions outside the image.
 TEST_P(PanelProducts, OfWindows) {
   const int64_t k = 20, taps = 3, rows = 15, n = 66;
-  const std::vector<float> w = RandomFloats(n * taps * k, -1, 1);  // [n, taps, k]
+  const std::vector<float> w = RandomFloats(n * taps * k, -1, 1);  // shape [n, taps, k]
   GuardedRow<float> image(RandomFloats(rows * k, -1, 1, 2)), zeros(std::vector<float>(static_cast<size_t>(k), 0.0f));
   std::vector<float> panels(static_cast<size_t>(PanelFloats(n, taps * k)));
   PackPanels(w.data(), n, taps * k, panels.data());

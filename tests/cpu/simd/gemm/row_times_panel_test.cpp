@@ -22,7 +22,7 @@ TEST_P(RowTimesPanels, AreRightForEveryWidthAndDepth) {
           expected += product;
           magnitude += std::fabs(product);
         }
-        // A rounding for each step.
+        // The bound allows one rounding for each step.
         ASSERT_NEAR(y[c], expected, 0x1p-24 * static_cast<double>(k + 1) * magnitude) << "column " << c;
       }
     }

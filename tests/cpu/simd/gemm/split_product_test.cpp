@@ -17,7 +17,7 @@ EPIPHYTE_EACH_TARGET(SplitParts);
 
 float FloatOf(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 
-// On a CPU without AMX, the widest target has no instructions for bfloat16.
+// Without AMX, the loops of the widest target have no instructions for bfloat16.
 bool MaySplit() { return UsesAmxBfloat16() || ChosenTarget() != SupportedTargets().front(); }
 
 template <typename T>
@@ -74,7 +74,7 @@ TEST_P(SplitParts, OfWeightsComeTogetherAgain) {
   }
 }
 
-// Panels as RunSplitProduct takes them: floats become parts.
+// Returns panels as RunSplitProduct takes them: floats are split into parts, 16-bit numbers stay.
 template <typename T>
 std::unique_ptr<T[], void (*)(T*)> ToMultiply(std::unique_ptr<T[], void (*)(T*)> panels, int64_t) {
   return panels;
@@ -163,7 +163,8 @@ TEST_P(SplitParts, OfPixelsLieInPlanes) {
   }
 }
 
-// Two planes of 90 pixels, and taps at distances of 0, 1 and 11 pixels. Lines have 10 pixels, of which 8 are results.
+// The image has 90 pixels, in two planes of channels, and taps at offsets of 0, 1 and 11 pixels. A line has 10 pixels,
+// of which the first 8 give results.
 TEST(SplitProducts, OfPlanesWriteTheResultsOfLines) {
   if (!UsesAmxBfloat16()) GTEST_SKIP() << "this CPU has no tiles of bfloat16";
   constexpr int64_t kPixels = 90, kChannels = 64, kPlane = kPixels * kSplitPixel, kTaps[] = {0, 1, 11};
@@ -229,7 +230,7 @@ TEST(SplitProducts, OfPlanesWriteTheResultsOfLines) {
 
 TEST(SplitProducts, OfWholeNumbersAreExact) {
   if (!UsesAmxBfloat16()) GTEST_SKIP() << "this CPU has no tiles of bfloat16";
-  // Numbers of 11 and 16 bits, and sums of fewer than 24; of the lower parts one is always 0.
+  // The numbers have 11 and 16 significant bits, and sums have fewer than 24. In each product one lower part is 0.
   const std::vector<float> a = {65535, 256, 1, -4096};
   auto panels = Aligned<Float16>(kSplitPanel * 32);
   std::fill_n(panels.get(), kSplitPanel * 32, Float16(0.0f));

@@ -24,7 +24,7 @@ std::vector<T> Numbers(int64_t n, unsigned seed) {
   return values;
 }
 
-// Integers are exact; a float may be off by the roundings of k + 1 steps.
+// Integers must be exact. A float may have the rounding errors of k + 1 steps.
 template <typename T>
 void ExpectTiles(int64_t m, int64_t n, int64_t k, bool replaces) {
   SCOPED_TRACE(::testing::Message() << m << "x" << n << "x" << k << ", elements of " << sizeof(T) << " bytes"
@@ -71,7 +71,7 @@ void ExpectEveryShape() {
   for (int64_t k : {0, 1, 2, 64, 197}) ExpectTiles<T>(6, 70, k);
 }
 
-// So deep that a block of columns doesn't fit into the innermost cache.
+// Depths for which a block of columns doesn't fit into the innermost cache.
 template <typename T>
 void ExpectDeepShapes() {
   for (int64_t m : {11, 12, 13, 40})

@@ -1,4 +1,4 @@
-// Positions of extremes, with equal elements and NaN.
+// Positions of the largest and the smallest element, with equal elements and NaN.
 #include "plugins/cpu/simd/reduce/arg_extreme.h"
 
 #include "tests/cpu/simd/simd_testing.h"
@@ -20,7 +20,7 @@ int64_t PlainArg(const T* x, int64_t n, int64_t stride, Extreme which) {
 
 constexpr Extreme kAll[] = {{true, false}, {true, true}, {false, false}, {false, true}};
 
-// Few different values, the ends of the type's range among them; every other time with NaN.
+// Few distinct values, including the bounds of the type; every other time also NaN.
 template <typename T>
 std::vector<T> Elements(int64_t n, unsigned seed) {
   using Limits = std::numeric_limits<T>;

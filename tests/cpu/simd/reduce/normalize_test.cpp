@@ -1,4 +1,4 @@
-// Sums of rows and what normalisations make of them; softmax.
+// Sums of rows, normalizations that use them, and softmax.
 #include "plugins/cpu/simd/reduce/normalize.h"
 
 #include <algorithm>

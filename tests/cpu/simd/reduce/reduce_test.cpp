@@ -1,4 +1,4 @@
-// One value of a row, and rows folded into one another.
+// Reduction of a row to one value, and of several rows to one row.
 #include "plugins/cpu/simd/reduce/reduce.h"
 
 #include <functional>
@@ -12,9 +12,9 @@ struct Case {
   const char* name;
   Reduction reduction;
   double initial;
-  std::function<double(double, double)> value;  // function of x and the shift
+  std::function<double(double, double)> value;  // function of x and the shift; its results are combined
   std::function<double(double, double)> combine;
-  double units = 0.5;  // error of a value, in units of its last place
+  double units = 0.5;  // error of `value`, in units of its last place
 };
 double First(double x, double) { return x; }
 double Sum(double a, double b) { return a + b; }
@@ -53,7 +53,7 @@ TEST_P(Reductions, OfRowsAreAsPreciseAsLanesAndRunsMakeThem) {
         expected = test.combine(expected, value);
         magnitudes += std::fabs(value);
       }
-      // Additions that a value goes through: within its lane, of the lanes, and of the runs.
+      // Number of additions that a value goes through: within its lane, between the lanes, and between runs of 4096.
       const double steps = test.units + static_cast<double>(std::min<int64_t>(n, 4096)) / 32 + 6 + n / 4096.0;
       const double bound = Selects(test) ? 0 : steps * 0x1p-24 * (product ? expected * 32 : magnitudes);
       EXPECT_LE(std::fabs(loop(x.data(), n, 0.5f) - expected), bound) << test.name << " of " << n << " floats";
@@ -81,7 +81,7 @@ TEST_P(Reductions, OfDoubles) {
         expected = test.combine(expected, value);
         magnitudes += std::fabs(value);
       }
-      // The bound also covers the error of the reference loop here, which adds one element after the other.
+      // The bound also covers the error of the reference loop, which adds one element after the other.
       const double bound =
           Selects(test) ? 0 : static_cast<double>(n + 8) * 0x1p-53 * (product ? expected * 2 : magnitudes);
       EXPECT_LE(std::fabs(loop(x.data(), n, 0.5) - expected), bound) << test.name << " of " << n << " doubles";
@@ -145,7 +145,7 @@ TEST_P(Reductions, AccumulateManyRowsAsOneAfterTheOther) {
     const ReduceLoop loop(test.reduction);
     for (int64_t n : Lengths()) {
       const int64_t stride = n + 3;
-      // The last row ends with its last element.
+      // The last row ends at the end of accessible memory.
       GuardedRow<float> x(RandomFloats((kRows - 1) * stride + n, -2, 3)), together(RandomFloats(n, 1, 2, 2)),
           apart(together.values());
       loop.AccumulateRows(x.data(), stride, kRows, together.data(), n);

@@ -1,4 +1,4 @@
-// Bounds for the first of a row, and what reaches them.
+// Lower bounds for the k largest of a row, and the elements that reach them.
 #include "plugins/cpu/simd/reduce/top_keys.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace epiphyte::cpu::simd {
 namespace {
 
-// Elements with many equal ones and with special numbers.
+// Elements with many equal ones, and special numbers.
 template <typename T>
 std::vector<T> Elements(int64_t n) {
   std::mt19937_64 random(static_cast<uint64_t>(n) + sizeof(T));

@@ -8,8 +8,8 @@ namespace {
 using MaskedSoftmaxes = EachTarget;
 EPIPHYTE_EACH_TARGET(MaskedSoftmaxes);
 
-// Softmax in double; the bound is that of exp (1.1 units), of the sum and of the products, and what the rounding of the
-// weighed score, of magnitude 20 at most, does to exp.
+// Compares with softmax in double. The bound covers the error of exp (1.1 units), of the sum and of the products, and
+// the effect on exp of rounding the weighted score, of magnitude 20 at most.
 void ExpectSoftmax(int64_t n, int64_t mask_step, bool masked) {
   SCOPED_TRACE(::testing::Message() << n << " scores, mask step " << mask_step << ", masked " << masked);
   const std::vector<float> before = RandomFloats(n, -60, 60, 1), mask = RandomFloats(n, -8, 8, 2);
@@ -47,7 +47,7 @@ TEST_P(MaskedSoftmaxes, GiveMaskedKeysNothing) {
   }
 }
 
-// Down to the least number that there is.
+// Results go down to the smallest subnormal number.
 TEST_P(MaskedSoftmaxes, AreRightFarBelowTheGreatestScore) {
   const float below[] = {0,    -80,     -86.9f, -87.3f,  -87.4f, -88,   -95,   -102,
                          -103, -103.9f, -104,   -104.1f, -105,   -1e4f, -3e38f};

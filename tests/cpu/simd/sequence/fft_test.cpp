@@ -20,7 +20,7 @@ std::vector<Complex> RandomComplex(int64_t n) {
 
 using Precise = std::complex<long double>;
 
-// exp(2 pi i k / n)
+// Returns exp(2 pi i k / n) for k = 0 … n - 1.
 std::vector<Precise> Roots(int64_t n) {
   std::vector<Precise> roots;
   for (int64_t k = 0; k < n; ++k)
@@ -28,7 +28,7 @@ std::vector<Precise> Roots(int64_t n) {
   return roots;
 }
 
-// The sum that the transform is.
+// Returns element k of the transform by its definition.
 Complex Plain(const std::vector<Complex>& values, const std::vector<Precise>& roots, int64_t k, bool inverse) {
   Precise sum = 0;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -38,8 +38,8 @@ Complex Plain(const std::vector<Complex>& values, const std::vector<Precise>& ro
   return Complex(sum);
 }
 
-// The error grows with the logarithm of the length, relative to magnitudes that grow with the root of the length.
-// Bluestein's method makes three transforms.
+// The bound grows with the logarithm of the length and with the magnitude of results, the square root of the length.
+// Its factor 16 covers Bluestein's method, which makes three transforms.
 void ExpectTransform(int64_t n, bool inverse, int64_t step) {
   SCOPED_TRACE(::testing::Message() << n << " numbers, inverse " << inverse);
   const std::vector<Complex> before = RandomComplex(n);

@@ -14,7 +14,8 @@ EPIPHYTE_EACH_TARGET(StateUpdates);
 
 double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
-// Roundings, of which each is at most half a unit of a number of magnitude `size`.
+// Bound of the error from `count` roundings of numbers of magnitude `size`: each is at most half a unit in the last
+// place.
 double Roundings(int count, double size) { return count * 0x1p-24 * size; }
 
 TEST_P(LstmSteps, AreRightForEveryLength) {

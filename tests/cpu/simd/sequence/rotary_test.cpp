@@ -18,7 +18,7 @@ double Real(double number) { return number; }
 double Real(kit::Float16 number) { return static_cast<float>(number); }
 double Real(kit::BFloat16 number) { return static_cast<float>(number); }
 
-// `rounding`: rounding error of one result with magnitude below 2.
+// `rounding`: bound of the rounding error of a result with magnitude below 2.
 template <typename T>
 void ExpectTurned(int64_t half, bool interleaved, double rounding) {
   SCOPED_TRACE(::testing::Message() << half << " pairs, interleaved " << interleaved);

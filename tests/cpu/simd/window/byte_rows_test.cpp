@@ -51,7 +51,7 @@ TEST_P(ByteRows, HaveMaximaAndSums) {
   }
 }
 
-// Weights as RunByteDepthwise takes them.
+// Weights in the layout that RunByteDepthwise takes.
 class PackedDepthwise {
  public:
   PackedDepthwise(const ByteMatrix& matrix, const int32_t* subtracted)
@@ -70,7 +70,7 @@ class PackedDepthwise {
   std::vector<int32_t> sums_;
 };
 
-// Depthwise sums of uint8 weights with zero point 7 and rows of either type. int8 rows have zero point -128.
+// Checks depthwise sums of rows of either type by uint8 weights with zero point 7. int8 rows have the zero point -128.
 void ExpectDepthwise(int64_t channels, int64_t taps, bool is_signed) {
   SCOPED_TRACE(::testing::Message() << channels << " channels, " << taps << " taps");
   constexpr int64_t kPositions = 3;
@@ -140,7 +140,7 @@ TEST_P(ByteRows, AreConvolvedDepthwise) {
   }
 }
 
-// A tap of 1 leaves the rows' own numbers, which are then multiplied.
+// With one tap and weights of 1, the sums are the elements of the row, so each requantized number is known.
 TEST_P(ByteRows, AreConvolvedDepthwiseWithAnyFactor) {
   constexpr int64_t kChannels = 77, kPadded = BytePanelColumns(kChannels);
   const float kFactors[] = {NAN, INFINITY, -INFINITY, 1e30f, -1e30f, 0.5f, -0.5f, 3e7f, -3e7f, 0, 0.25f};
@@ -177,7 +177,7 @@ TEST_P(ByteRows, AreConvolvedDepthwiseWithAnyFactor) {
   }
 }
 
-// Positions that begin one behind the other are given by the first one's rows and a step.
+// In a run, the rows of the first position and a step give the rows of all positions.
 TEST_P(ByteRows, AreConvolvedDepthwiseInRuns) {
   constexpr int64_t kTaps = 9, kSteps = ByteSteps(kTaps), kAll = 7, kFirst = 2, kEnd = 6;
   for (const int64_t channels : {1, 33, 64, 144}) {
@@ -240,7 +240,7 @@ TEST_P(ByteRows, AreCombinedAsTheirRealNumbersAre) {
           for (int64_t i = 0; i < n; ++i) {
             const float p = (static_cast<float>(NumberOf(a[i * a_stride], is_signed)) - a_end.zero) * a_end.scale;
             const float q = (static_cast<float>(NumberOf(b[i * b_stride], is_signed)) - b_end.zero) * b_end.scale;
-            volatile float left = p, right = q;  // rounded, and not part of a fused step
+            volatile float left = p, right = q;  // each product is rounded and not part of a fused multiply-add
             const float real = operation == ByteOperation::kAdd ? left + right : left * right;
             const float value = std::nearbyint(real / y_end.scale) + y_end.zero;
             ASSERT_EQ(NumberOf(y[i], is_signed), std::clamp(value, static_cast<float>(low), static_cast<float>(high)))
@@ -252,7 +252,7 @@ TEST_P(ByteRows, AreCombinedAsTheirRealNumbersAre) {
   }
 }
 
-// Every pair of bytes, with scales that put many results into the middle between two, and others.
+// Every pair of bytes. In some trials, the scales put many results halfway between two integers.
 TEST_P(ByteRows, AreCombinedExactlyWhereResultsAreInTheMiddle) {
   std::vector<uint8_t> first(65536), second(65536);
   for (size_t i = 0; i < first.size(); ++i) {
@@ -271,7 +271,7 @@ TEST_P(ByteRows, AreCombinedExactlyWhereResultsAreInTheMiddle) {
     };
     const QuantParams a_end = end(scale()), b_end = end(scale()), y_end = end(trial == 39 ? 1e-9f : scale());
     const int low = is_signed ? -128 : 0, high = low + 255;
-    std::vector<uint8_t> y = first;  // in place of an operand
+    std::vector<uint8_t> y = first;  // written in place of an operand
     CombineBytes({.operation = multiplies ? ByteOperation::kMul : ByteOperation::kAdd,
                   .is_signed = is_signed,
                   .a = {y.data(), 1, a_end},

@@ -8,7 +8,7 @@ namespace {
 using ChannelScales = EachTarget;
 EPIPHYTE_EACH_TARGET(ChannelScales);
 
-// One rounding with fused multiply-add, two without.
+// The bound allows two roundings; with fused multiply-add there is one.
 void ExpectScaled(int64_t points, int64_t width, bool in_place) {
   SCOPED_TRACE(::testing::Message() << points << " points of " << width << " channels, in place " << in_place);
   const std::vector<float> before = RandomFloats(points * width, -3, 3, 1);

@@ -25,7 +25,7 @@ TEST_P(FloatRows, HaveTheLargestAndTheMeanOfWindows) {
   for (const int64_t channels : Lengths()) {
     if (channels == 0) continue;
     for (const int64_t taps : {1, 2, 4, 6, 9}) {
-      // Positions [2, 6) are a run: of its rows only the first position's are there.
+      // Positions 2 to 5 are a run: only the first one's rows are given.
       GuardedRow<float> line(Floats(channels * (taps + kPositions * kStride), 1));
       std::vector<const float*> rows(static_cast<size_t>(kPositions * taps), nullptr);
       const auto tap = [&](int64_t i, int64_t t) { return line.data() + (i * kStride + t) * channels; };

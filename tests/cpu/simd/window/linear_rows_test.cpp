@@ -1,4 +1,4 @@
-// Interpolation along rows and between them.
+// Linear interpolation along rows and between rows.
 #include "plugins/cpu/simd/window/linear_rows.h"
 
 #include "tests/cpu/simd/simd_testing.h"

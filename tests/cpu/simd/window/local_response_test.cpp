@@ -8,8 +8,8 @@ namespace {
 using PowersOfSquares = EachTarget;
 EPIPHYTE_EACH_TARGET(PowersOfSquares);
 
-// Four roundings for beta = 3/4; otherwise those of log and exp, where an error of the exponent counts as often as the
-// exponent is large: at most 2 log(41) here.
+// `ulp`: bound in units in the last place. For beta = 3/4 there are four roundings. Otherwise the errors of log and exp
+// count, and exp multiplies the error of its argument by the argument's size, at most 2 log(41) here.
 void ExpectPowers(float beta, double ulp) {
   for (int64_t n : Lengths()) {
     for (bool in_place : {false, true}) {

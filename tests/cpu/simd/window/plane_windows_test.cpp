@@ -1,4 +1,4 @@
-// Windows over planes, against plain loops over the taps.
+// Windows over planes, compared with plain loops over the taps.
 #include "plugins/cpu/simd/window/plane_windows.h"
 
 #include "plugins/cpu/simd/window/small_planes.h"
@@ -11,7 +11,8 @@ int64_t Outputs(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, in
   return (in + begin + end - (kernel - 1) * dilation - 1) / stride + 1;
 }
 
-// Narrower and wider than vectors, more than one band of rows, windows that see nothing, strides beyond the kernel.
+// Planes narrower and wider than vectors, more than one band of rows, windows without any element, strides beyond the
+// kernel.
 std::vector<PlaneWindows> Cases() {
   std::vector<PlaneWindows> cases;
   const auto add = [&](int64_t height, int64_t width, int64_t kernel_y, int64_t kernel_x, int64_t stride_y,
@@ -46,7 +47,7 @@ std::string NameOf(const PlaneWindows& w) {
                                                        w.stride_y, w.stride_x, w.dilation_y, w.pad_top});
 }
 
-// visit(offset in the plane, index of the tap) for every tap inside.
+// Calls visit(offset in the plane, index of the tap) for every tap inside the plane.
 template <typename Visit>
 void ForEachTap(const PlaneWindows& w, int64_t row, int64_t column, const Visit& visit) {
   for (int64_t ky = 0; ky < w.kernel_height; ++ky) {
@@ -62,7 +63,7 @@ using WindowsOverPlanes = EachTarget;
 EPIPHYTE_EACH_TARGET(WindowsOverPlanes);
 
 constexpr int64_t kPlanes = 3;
-// More and fewer than are put side by side.
+// More and fewer planes than are put side by side in a vector.
 constexpr int64_t kSmallPlanes[] = {1, 3, 8, 16, 37};
 
 template <typename Largest>
@@ -91,7 +92,7 @@ void ExpectNanWherever(const PlaneWindows& w, int64_t planes, int64_t scratch_fl
   SCOPED_TRACE(NameOf(w));
   const int64_t in_plane = w.in_height * w.in_width, out_plane = w.out_height * w.out_width;
   GuardedRow<float> x(RandomFloats(planes * in_plane, -9, -1)), y(planes * out_plane), scratch(scratch_floats);
-  // About one in twenty, of either sign, and infinities beside them.
+  // About one in twenty elements is NaN, of either sign; some of the others are infinite.
   std::mt19937 random(5);
   for (int64_t i = 0; i < planes * in_plane; ++i) {
     const auto kind = random() % 80;
@@ -129,7 +130,7 @@ void ExpectAverage(const PlaneWindows& w, int64_t planes, int64_t scratch_floats
       sum += tap, magnitude += std::fabs(tap);
     });
     const double count = static_cast<double>(rows[row]) * columns[column];
-    // A rounding for each tap, the counts' product and the quotient.
+    // The bound allows one rounding for each tap, one for the product of the counts and one for the quotient.
     const auto steps = static_cast<double>(w.kernel_height * w.kernel_width + 2);
     ASSERT_NEAR(y[i], sum / count, 0x1p-24 * steps * magnitude / count) << i;
   }
@@ -142,7 +143,7 @@ TEST_P(WindowsOverPlanes, GiveTheAverageByTheCountsThatAreGiven) {
   }
 }
 
-// convolve(x, weights, biases, y, scratch)
+// `convolve` is called as convolve(x, weights, biases, y, scratch).
 template <typename Convolve>
 void ExpectSums(const PlaneWindows& w, int64_t planes, int64_t scratch_floats, bool has_bias,
                 const Convolve& convolve) {

@@ -1,13 +1,13 @@
-// An SDK that fails at the place that EPIPHYTE_HOSTILE_SDK names. Otherwise it forwards to the simulator, which it
-// opens; so it has all 25 functions. hostile_sdk.h tells which functions were called and which memory was bound.
+// An SDK that fails in the function that EPIPHYTE_HOSTILE_SDK names. Otherwise it forwards all 25 functions to the
+// simulator, which it opens. hostile_sdk.h tells which functions were called and which memory was bound.
 //
 //   EPIPHYTE_HOSTILE_SDK=compile.fails     the function returns NSDK_INTERNAL with a reason of garbage
 //   EPIPHYTE_HOSTILE_SDK=compile.throws    or throws
 //   EPIPHYTE_HOSTILE_SDK=compile.nonsense  or returns a status that is none
 //   EPIPHYTE_HOSTILE_SDK=compile.null      or returns NSDK_OK and gives nothing
 //
-// and so on for each function (those that return nothing do their work and throw); further ones are below, each with
-// its name where it acts.
+// The same applies to each function; those that return nothing do their work and throw. Further faults are below, each
+// named where it acts.
 #define NSDK_IMPLEMENTATION  // declares nsdk_get_api for export
 #include "tests/npu/ep/hostile_sdk/hostile_sdk.h"
 
@@ -27,14 +27,14 @@ struct Record {
   std::mutex mutex;
   std::map<std::string, uint64_t> calls;
   std::map<NsdkMemory*, void*> imported;
-  std::map<uint32_t, HostileBinding> inputs, outputs;  // as they were bound last
+  std::map<uint32_t, HostileBinding> inputs, outputs;  // the last binding of each index
 };
 Record& Recorded() {
-  static Record& record = *new Record;  // used by what ends with the process
+  static Record& record = *new Record;  // never destroyed, because functions are called until the process ends
   return record;
 }
 
-// Read at each call: tests change it.
+// Read at each call, because tests change it.
 std::string Fault() {
   const char* fault = std::getenv("EPIPHYTE_HOSTILE_SDK");
   return fault == nullptr ? "" : fault;
@@ -59,7 +59,7 @@ void FillWithGarbage(NsdkReason* reason) {
   std::memcpy(reason->text, "bad\nnews\x1b[31m", 13);
 }
 
-// True if the function acts out the fault instead of its work; `status` is then its result.
+// True if the function must return `status` instead of doing its work. Counts the call and throws if that is the fault.
 bool GoesWrong(const std::string& name, NsdkReason* reason, NsdkStatus* status) {
   {
     const std::lock_guard lock(Recorded().mutex);
@@ -94,7 +94,7 @@ bool GoesWrong(const std::string& name, NsdkReason* reason, NsdkStatus* status) 
     if (GoesWrong(name, reason, &status)) return status; \
   } while (false)
 
-// Variant for functions that return nothing.
+// Counts the call of a function that returns nothing, and throws if that is the fault.
 void Finish(const std::string& name) {
   NsdkStatus ignored = NSDK_OK;
   GoesWrong(name, nullptr, &ignored);

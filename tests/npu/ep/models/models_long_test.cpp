@@ -25,8 +25,7 @@ TEST_F(NpuModels, LlamaDecode) {
   ExpectNearCpu("llama_decode_qdq", {.share = 0.25, .partitions = 25, .signal_to_noise = 24});
 }
 
-// A context session needs none of the search that compiling does. The issue and the demo promise a fiftieth of the
-// time.
+// A context session skips the search of compiling. The demo promises that it takes a fiftieth of the time.
 TEST_F(NpuModels, AContextSessionCostsAFiftiethOfCompiling) {
   const std::filesystem::path model = Write("resnet50_qdq");
   const auto seconds = [](const auto& make) {

@@ -1,5 +1,5 @@
-// Quantised networks on the simulated NPU: nearly all of each in one partition, results as the CPU's, and contexts that
-// give the same bits. More images, and models that take longer to write, are in models_long_test.cpp.
+// Quantized networks on the simulated NPU: nearly all nodes of each are in one partition, results are those of the CPU,
+// and contexts give the same bits. models_long_test.cpp has more images, and models that take longer to write.
 #include "tests/models/quantizer/quantizer_fixture.h"
 #include "tests/npu/ep/models/npu_models.h"
 
@@ -12,7 +12,7 @@ TEST_F(NpuModels, ResNet50) { ExpectTopLikeCpu("resnet50_qdq", 4); }
 
 TEST_F(NpuModels, MobileNetV2WithSharedDequantize) { ExpectSharedDequantizeChangesNothing("mobilenetv2_qdq"); }
 
-// The rest of a transformer runs on the CPU.
+// The nodes of a transformer that the NPU doesn't take run on the CPU.
 TEST_F(NpuModels, LlamaSharesItsWeightsInOneBinary) {
   const std::vector<std::string> names = {"llama_prefill_qdq", "llama_decode_qdq"};
   CompileContext(Write("llama_prefill_qdq"), "alone");

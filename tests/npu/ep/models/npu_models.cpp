@@ -20,7 +20,7 @@ size_t Best(const Value& logits) {
   return static_cast<size_t>(std::max_element(floats.begin(), floats.end()) - floats.begin());
 }
 
-// Distance of the largest logit from the next.
+// Returns the distance of the largest logit from the second largest.
 float Lead(const Value& logits) {
   const auto floats = logits.Data<float>();
   std::vector<float> sorted(floats.begin(), floats.end());
@@ -28,7 +28,7 @@ float Lead(const Value& logits) {
   return *std::max_element(sorted.begin(), sorted.end()) - sorted[1];
 }
 
-// Quantum (scale) of the first output.
+// Returns the quantum (scale) of the model's first output.
 float QuantumOf(const std::filesystem::path& path) {
   const onnx::ModelProto model = ReadModelFile(path).model;
   return LinearOf(model, *ProducerOf(model, model.graph().output(0).name())).scale;
@@ -160,7 +160,8 @@ void NpuModels::ExpectSharedDequantizeChangesNothing(const std::string& name) {
   QuantizedModelOptions options;
   std::vector<Sample> samples;
   for (int i = 1; i <= options.samples; ++i) samples.push_back(SampleInputs(name, static_cast<uint64_t>(i)));
-  // Both here and now: ranges are the CPU plugin's, and models that are kept may be of an earlier one.
+  // Both models are written here: ranges depend on the CPU plugin, and stored models may have been made with an earlier
+  // one.
   const auto write = [&](bool dedicated) {
     options.quantize.dedicated_dequantize = dedicated;
     const std::filesystem::path path = folder_ / (name + (dedicated ? "_dedicated.onnx" : "_shared.onnx"));

@@ -1,4 +1,4 @@
-// Quantised networks on the simulated NPU beside the CPU plugin, as an application runs them.
+// Compares quantized networks on the simulated NPU with the CPU plugin, in sessions as an application makes them.
 //
 //   TEST_F(NpuModels, MobileNetV2) { ExpectTopLikeCpu("mobilenetv2_qdq", 8); }
 #pragma once
@@ -17,51 +17,52 @@
 
 namespace epiphyte::test {
 
-inline constexpr uint64_t kFirstSample = 100;  // those before it calibrated
+inline constexpr uint64_t kFirstSample = 100;  // the samples before it were used for calibration
 
-// The NPU's compiles fast.
+// Session options for these providers. The NPU compiles with little effort.
 SessionOptions Providers(const std::vector<std::string>& names);
-// Runs the session with the sample inputs of that index.
+// Runs the session with the sample inputs of that index and returns the outputs.
 std::vector<Value> RunSample(const Session& session, const std::string& model, uint64_t index);
 bool SameBits(const Value& a, const Value& b);
-// 10 log10 of the power of `expected` over that of the difference; large when there is none.
+// Returns 10 log10 of the power of `expected` over the power of the difference; a large number if there is no
+// difference.
 double SignalToNoise(const Value& expected, const Value& found);
 
-// Nodes that compute, by provider, and the partitions of the NPU.
+// Number of nodes other than QuantizeLinear and DequantizeLinear: by provider, and by partition of the NPU.
 struct Placed {
   std::map<std::string, int> nodes;
   std::map<std::string, int> partitions;
-  double Share() const;  // share of the nodes that the NPU has
+  double Share() const;  // share of the nodes that are on the NPU
 };
 Placed PlacedOf(const Session& session);
 
 class NpuModels : public ::testing::Test {
  protected:
-  // The quantised model, from the build's folder of models.
+  // Writes the quantized model into the build's folder of models and returns its path.
   static std::filesystem::path Write(const std::string& name);
   const TempDir& folder() const { return folder_; }
 
-  // A session with npu and cpu that writes <context>.onnx into the folder.
+  // Makes a session with npu and cpu that writes <context>.onnx into the folder.
   Session CompileContext(const std::filesystem::path& model, const std::string& context,
                          const std::map<std::string, std::string>& more = {}) const;
-  // Sizes of the binaries that the NPU's plugin wrote.
+  // Returns the sizes of the binaries that the NPU plugin wrote.
   std::vector<uint64_t> SizesOfBinaries() const;
 
-  // Nearly all of a network of images is in one partition. The best class of each image is the CPU's, or the CPU's two
-  // best are no further apart than one quantum of the logits: then it's no more than a tie. Says how many are which.
-  // And so it is from a context, bit for bit.
+  // Checks an image network: nearly all nodes are in one partition, and the best class of each image is the CPU's. If
+  // it isn't, the CPU's two best logits must be no further apart than one quantum, which is a tie. Prints how many
+  // images are equal and how many are ties. A session from a context must give the same bits.
   void ExpectTopLikeCpu(const std::string& name, int images);
-  // Share of a transformer's nodes that the NPU takes, and the distance of all outputs from the CPU's. Each operator
-  // is within a quantum, and the fifty to two hundred operators behind it carry the error on. A session from a context
-  // gives the same bits.
+  // Checks the share of a transformer's nodes on the NPU, and the distance of all outputs from the CPU's. Each operator
+  // is within a quantum, but the fifty to two hundred operators behind it carry the error on. A session from a context
+  // must give the same bits.
   struct Bounds {
-    double share;            // least share of the computing nodes
-    size_t partitions;       // at most
-    double signal_to_noise;  // dB, at least
+    double share;            // least share of the computing nodes on the NPU
+    size_t partitions;       // largest number of partitions
+    double signal_to_noise;  // least signal-to-noise ratio in dB
   };
   void ExpectNearCpu(const std::string& name, const Bounds& bounds);
-  // When all readers of a value share its DequantizeLinear, the NPU has as many nodes in one partition, and computes
-  // the same bits.
+  // Checks that the NPU takes as many nodes in one partition and computes the same bits when all readers of a value
+  // share its DequantizeLinear.
   void ExpectSharedDequantizeChangesNothing(const std::string& name);
 
  private:

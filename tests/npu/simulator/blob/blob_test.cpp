@@ -1,4 +1,4 @@
-// The contents of a blob are read back. For any other bytes the reader describes the error.
+// The contents of a blob are read back unchanged. For any other bytes the reader describes the error.
 #include "plugins/npu/simulator/blob/blob.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ Bytes Text(std::string_view text) {
 }
 
 TEST(Digest, IsXxh64AsPublished) {
-  // Values from the reference implementation's README, and from its own test of bytes.
+  // Expected values are from the reference implementation's README, and from its own test of bytes.
   EXPECT_EQ(Digest({}), 0xEF46DB3751D8E999u);
   EXPECT_EQ(Digest(Text("a")), 0xD24EC4F1A98C6E5Bu);
   EXPECT_EQ(Digest(Text("abc")), 0x44BC2CF5AD770999u);
@@ -49,7 +49,7 @@ std::shared_ptr<const Bytes> Piece(size_t size, int value) {
   return std::make_shared<const Bytes>(size, static_cast<std::byte>(value));
 }
 
-// Loads 32 bytes of weights and its input, and stores the input.
+// A program that loads 32 bytes of weights and its input, and stores the input.
 CompiledGraph SmallGraph(const std::string& name, int weights) {
   CompiledGraph graph;
   graph.name = name;
@@ -128,7 +128,7 @@ TEST(Blob, IsReadAsItWasWritten) {
   EXPECT_EQ(graph.weights_size, 132u);
   ASSERT_EQ(graph.program.size(), 3u);
   EXPECT_EQ(graph.program[2].wait[kLoad], 2u);
-  // The weights are read in place, at a multiple of 64.
+  // The weights are read in place, at an address that is a multiple of 64 bytes.
   EXPECT_GE(blob.weights.data(), bytes.data());
   EXPECT_LE(blob.weights.data() + blob.weights.size(), bytes.data() + bytes.size());
   EXPECT_EQ((blob.weights.data() - bytes.data()) % 64, 0);
@@ -192,7 +192,7 @@ TEST(Blob, ItsDescriptionIsWhatItSaysAndNoPrograms) {
   EXPECT_TRUE(said.graphs[0].program.empty());
 }
 
-// Sections: 0 the device, 1 weights, 2 the graph, 3 its program.
+// Sections of the blob: 0 the device, 1 the weights, 2 the graph, 3 its program.
 TEST(Blob, ItsDescriptionFindsDamageOnlyInWhatItSays) {
   const Bytes bytes = SmallBlob();
   for (size_t i = 0; i < bytes.size(); ++i) {
@@ -215,7 +215,7 @@ TEST(Blob, ItsDescriptionFindsDamageOnlyInWhatItSays) {
 TEST(Blob, EveryShorterOneIsFound) {
   const Bytes bytes = SmallBlob();
   for (size_t size = 0; size < bytes.size(); ++size) {
-    // A block of its own, so that a reader that goes too far is found out.
+    // The copy is a heap block of its own, so that a sanitizer finds a read beyond its end.
     const Bytes cut(bytes.begin(), bytes.begin() + static_cast<int64_t>(size));
     EXPECT_EQ(KindOf(cut), BlobError::kCorrupt) << size;
   }
@@ -231,17 +231,17 @@ TEST(Blob, OfAnotherVersionOrByteOrderIsIncompatible) {
   EXPECT_EQ(KindOf(Text("not a blob at all, but a text that is longer than a head")), BlobError::kCorrupt);
 }
 
-// Sections with matching digests are checked all the same.
+// Sections are checked even if their digests match.
 TEST(Blob, WrongSizesAreFound) {
   const Bytes bytes = SmallBlob();
-  // The graph's section begins with its name's size.
+  // The graph's section begins with the size of its name.
   ExpectCorrupt(WithSection(bytes, 2, [](std::byte* b, size_t) { b[0] = b[1] = b[2] = b[3] = std::byte{0xff}; }),
                 "ends within a field");
-  // Weights, scratch, peak behind the name ("net").
+  // Sizes of weights, scratch and peak follow the name ("net").
   ExpectCorrupt(WithSection(bytes, 2, [](std::byte* b, size_t) { b[7 + 7] = std::byte{1}; }), "more weights");
   ExpectCorrupt(WithSection(bytes, 2, [](std::byte* b, size_t) { b[15 + 7] = std::byte{1}; }), "scratch");
   ExpectCorrupt(WithSection(bytes, 2, [](std::byte* b, size_t) { b[23 + 3] = std::byte{1}; }), "scratchpad");
-  // The number of inputs.
+  // The number of inputs follows.
   ExpectCorrupt(WithSection(bytes, 2, [](std::byte* b, size_t) { b[27 + 2] = std::byte{1}; }), "entries follow");
 }
 
@@ -256,7 +256,7 @@ TEST(Blob, EveryChangedFieldOfASectionIsReadOrRefused) {
             WithSection(bytes, section, [&](std::byte* b, size_t) { b[i] = static_cast<std::byte>(value); });
         try {
           const Blob blob = ReadBlob(changed);
-          // Then it is one that can run: its program was verified.
+          // A blob that is read has a verified program, so it can run.
           ASSERT_EQ(blob.graphs.size(), 1u);
         } catch (const BlobError&) {
         }

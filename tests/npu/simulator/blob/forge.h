@@ -1,4 +1,4 @@
-// Changes that an attacker who knows the format can make to a blob: other bytes, with digests that match all the same.
+// Changes that an attacker who knows the format can make to a blob: the bytes change and the digests still match.
 //
 //   Forge(blob, kProgramSection, [](std::span<std::byte> section) { section[4] = std::byte{0xff}; });
 //   SealHead(blob);                                         // after a change of head or section table
@@ -17,7 +17,7 @@
 
 namespace epiphyte::npusim {
 
-// Section numbers in a blob with one graph.
+// Indices of the sections in a blob with one graph.
 inline constexpr size_t kDeviceSection = 0, kWeightsSection = 1, kGraphSection = 2, kProgramSection = 3;
 
 inline std::span<std::byte> SectionOf(std::span<std::byte> blob, size_t section) {

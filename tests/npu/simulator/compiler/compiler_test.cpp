@@ -1,5 +1,5 @@
-// Properties of compiled programs: the same bytes from the same graph, no race, verification, fewer cycles for more
-// effort, and less traffic when tensors stay on the chip.
+// Properties of compiled programs: equal graphs give equal bytes, programs have no races and pass verification, more
+// effort gives fewer cycles, and tensors that stay on the chip cause less traffic.
 #include "plugins/npu/simulator/compiler/compiler.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ Config SmallDevice() {
   return config;
 }
 
-// A bottleneck of a residual network with its pools and its classifier.
+// A bottleneck block of a residual network, with its pools and its classifier.
 void BuildBlock(GraphBuilder& b, int64_t size = 28) {
   NetworkBuilder net(b);
   uint32_t x = b.Input("image", NSDK_INT8, {1, 3, size, size}, {1.0f / 64, 0});
@@ -84,7 +84,7 @@ TEST(Compiler, EffortBuysCycles) {
                  exhaustive = CyclesOf(*b.Graph(), {.effort = Effort::kExhaustive});
   EXPECT_LT(balanced, fast);
   EXPECT_LE(exhaustive, balanced);
-  EXPECT_LE(exhaustive, fast / 100 * 95);  // small images: the bench asks for more of large ones
+  EXPECT_LE(exhaustive, fast / 100 * 95);  // small images; the bench requires more of large ones
 }
 
 TEST(Compiler, WhatStaysOnTheChipIsNotMoved) {

@@ -1,5 +1,5 @@
-// Random networks give the same bits however they are compiled: with little or much effort, with tensors kept on the
-// chip and operators fused or each by itself, on large and on small devices. And none of the programs has a race.
+// Random networks give the same bits for every way of compiling: little or much effort, tensors kept on the chip or
+// not, fused or separate operators, large or small devices. No program has a race.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,14 +18,14 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-// Operators on images, on what others left, and what takes images apart.
+// A network of random operators: some take images, some take any earlier result, some flatten images.
 class RandomNetwork {
  public:
   explicit RandomNetwork(uint32_t seed) : b("net", seed), random_(seed) {
     values_.push_back(b.Input("x", NSDK_INT8, {1, Between(1, 40), Between(4, 14), Between(4, 14)}, {0.05f, 4}));
     const int64_t count = Between(4, 14);
     for (int64_t i = 0; i < count; ++i) Add();
-    // All that nothing reads, and something in the middle.
+    // Outputs are all values that nothing reads, and some intermediate values.
     int outputs = 0;
     for (size_t i = 1; i < values_.size(); ++i) {
       if (!read_[values_[i]] || random_() % 6 == 0) b.Output(values_[i], "y" + std::to_string(outputs++));
@@ -39,7 +39,7 @@ class RandomNetwork {
     return low + static_cast<int64_t>(random_() % static_cast<uint32_t>(high - low + 1));
   }
   uint32_t Any() {
-    // The last ones more often, so that networks are deep.
+    // The last value is chosen more often, so that networks are deep.
     const size_t back = std::min<size_t>(values_.size() - 1, random_() % 3 == 0 ? random_() % values_.size() : 0);
     return values_[values_.size() - 1 - back];
   }
@@ -51,7 +51,7 @@ class RandomNetwork {
     values_.push_back(b.Value(type, std::move(dims), q));
     return values_.back();
   }
-  // Output of an operator that only moves elements: the same type and quantization as x.
+  // Adds the output of an operator that only moves elements: it has the type and quantization of x.
   uint32_t Moved(uint32_t x, Dims dims) {
     const uint32_t type = b.Graph()->tensors[x].type;
     values_.push_back(b.Value(type, std::move(dims), b.QuantisationOf(x)));
@@ -85,7 +85,7 @@ class RandomNetwork {
       case 3:
         if (image) return Conv(x, dims[1], 3, dims[1]);
         [[fallthrough]];
-      case 4: {  // with another of its shape, or with itself
+      case 4: {  // the other operand has the same shape; it may be x itself
         std::vector<uint32_t> same;
         for (const uint32_t other : values_) {
           if (b.Dims(other) == dims) same.push_back(other);

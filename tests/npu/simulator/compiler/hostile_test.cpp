@@ -1,4 +1,4 @@
-// Graphs that break the rules or ask for the impossible: every function returns, with a status and a reason.
+// Graphs that break the rules or ask for the impossible: every function returns with a status and a reason.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ Answer Ask(const Session& session, const NsdkGraph& graph) {
   return answer;
 }
 
-// An operator of each kind, which the NPU has, with the parameters that say most of it.
+// A supported operator of each kind, with as many of its parameters as possible.
 struct Kind {
   const char* name;
   std::function<void(GraphBuilder& b, std::vector<OpParam> more)> build;
@@ -48,7 +48,7 @@ struct Kind {
 
 void Put(GraphBuilder& b, uint32_t kind, std::vector<uint32_t> inputs, std::vector<int64_t> dims,
          std::vector<OpParam> params, std::vector<OpParam> more) {
-  // A parameter that is given twice breaks a rule by itself.
+  // `more` replaces parameters, because a parameter that is given twice breaks a rule of its own.
   for (OpParam& one : more) {
     std::erase_if(params, [&](const OpParam& p) { return p.key == one.key; });
     params.push_back(std::move(one));
@@ -244,7 +244,7 @@ TEST(HostileGraph, AnOperatorThatWritesWhatItReadsOrAConstantIsInvalid) {
   constant.Output(c, "y");
   EXPECT_EQ(Ask(Session(), *constant.Graph()).query, NSDK_INVALID_ARGUMENT);
   EXPECT_EQ(Ask(Session(), *constant.Graph()).compile, NSDK_INVALID_ARGUMENT);
-  // Each reads what the other writes.
+  // Each operator reads the other's output.
   GraphBuilder circle("net");
   const uint32_t p = circle.Value(NSDK_INT8, {4}, kQ), q = circle.Value(NSDK_INT8, {4}, kQ);
   circle.Op(NSDK_RESCALE, {p}, {q});
@@ -267,7 +267,7 @@ TEST(HostileGraph, ALookupHasATableThatIsConstant) {
   }
 }
 
-// A dimension of one element has no steps. Multiplying its stride by each step would overflow.
+// A dimension of one element takes no steps. Multiplying its stride by the step would overflow.
 TEST(HostileGraph, StepsOfOneElementMayBeAny) {
   GraphBuilder b("net");
   uint32_t last = b.Input("x", NSDK_INT8, {1, 32}, kQ);

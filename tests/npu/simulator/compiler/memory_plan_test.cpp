@@ -1,4 +1,4 @@
-// Blocks that live at one time lie apart; memory is used again.
+// Blocks that are alive at the same time lie apart. Memory of others is reused.
 #include "plugins/npu/simulator/compiler/memory_plan.h"
 
 #include <gtest/gtest.h>

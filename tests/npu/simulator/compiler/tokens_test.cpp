@@ -1,4 +1,4 @@
-// Tokens are what keeps queues from overtaking each other where it matters, and nowhere else.
+// Tokens make a queue wait for another where they access the same memory, and nowhere else.
 #include "plugins/npu/simulator/compiler/tokens.h"
 
 #include <gtest/gtest.h>
@@ -68,8 +68,8 @@ TEST(Tokens, WhatIsKnownToBeOverIsNotWaitedForAgain) {
       {kLoad, Load(0, 64)}, {kExecute, Fill(0, 64)}, {kExecute, Fill(0, 64)}, {kStore, Store(0, 64)}};
   AssignTokens(program);
   EXPECT_EQ(program[1].wait[kLoad], 1u);
-  EXPECT_EQ(program[2].wait[kLoad], 0u);  // in order behind one that waited
-  EXPECT_EQ(program[3].wait[kLoad], 0u);  // the second fill is over, so the load is
+  EXPECT_EQ(program[2].wait[kLoad], 0u);  // runs after a command of its queue that has waited
+  EXPECT_EQ(program[3].wait[kLoad], 0u);  // the second fill has ended, so the load has, too
   EXPECT_EQ(program[3].wait[kExecute], 2u);
 }
 
@@ -112,7 +112,7 @@ TEST(Tokens, RandomProgramsHaveNoRaces) {
     const auto race = FindRace(program);
     ASSERT_FALSE(race) << "round " << round << ": " << race->what;
   }
-  EXPECT_GT(races_without, 190);  // so there was something to find
+  EXPECT_GT(races_without, 190);  // nearly all programs have a race without tokens
 }
 
 }  // namespace

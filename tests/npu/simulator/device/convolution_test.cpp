@@ -1,4 +1,4 @@
-// CONV against sums in the order in which the formula says them, over random shapes, types and windows.
+// CONV compared with sums in the order of its formula, over random shapes, types and windows.
 #include "plugins/npu/simulator/device/convolution.h"
 
 #include <gtest/gtest.h>
@@ -117,7 +117,7 @@ TEST(Convolution, MatchesItsFormulaWithAnyInstructionSet) {
   }
 }
 
-// 70,000 products of (255 - 0) * (255 - 0) go beyond 32 bits and wrap around.
+// 70,000 products of (255 - 0) * (255 - 0) exceed 32 bits and wrap around.
 TEST(Convolution, SumsWrapAround) {
   ConvCommand c;
   c.in_channels = 70'000;

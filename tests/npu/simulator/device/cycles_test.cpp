@@ -61,7 +61,7 @@ TEST(Timing, TransfersAreRoundedUpToWholeBeats) {
   EXPECT_EQ(CostOf(load, config).beats, 2u);
   load.count[4] = 10;
   load.external_stride[4] = 17;
-  EXPECT_EQ(CostOf(load, config).beats, 11u);  // one run of 170 bytes
+  EXPECT_EQ(CostOf(load, config).beats, 11u);  // contiguous: one run of 170 bytes
   load.external_stride[4] = 100;
   EXPECT_EQ(CostOf(load, config).beats, 20u);
   load.external_stride[4] = 17;
@@ -90,7 +90,7 @@ TEST(Cycles, ATokenOrdersQueuesAndOthersRunSideBySide) {
   EXPECT_EQ(timeline.spans[0].begin, config.dma_latency);
   EXPECT_EQ(timeline.spans[0].end, config.dma_latency + 1000u);
   EXPECT_EQ(timeline.spans[1].begin, timeline.spans[0].end);
-  EXPECT_EQ(timeline.spans[2].begin, timeline.spans[0].end);  // its latency hid behind the first
+  EXPECT_EQ(timeline.spans[2].begin, timeline.spans[0].end);  // the first command hides its latency
   EXPECT_EQ(timeline.spans[3].begin, timeline.spans[1].end);
   EXPECT_EQ(timeline.spans[4].begin, timeline.spans[3].end + config.dma_latency);
   const CycleCounters& c = timeline.counters;

@@ -1,4 +1,4 @@
-// Commands that pass verification and are hours of work: each hears that its run is to end.
+// Commands that pass verification and take hours: each notices that its run is cancelled.
 #include <gtest/gtest.h>
 
 #include "plugins/npu/simulator/device/device.h"
@@ -7,7 +7,7 @@
 namespace epiphyte::npusim {
 namespace {
 
-// Runs one command until it has been asked a third time, which is long after it began.
+// Runs one command and cancels it at the third progress call, which comes long after it began.
 void ExpectHearsTheEnd(const QuantizedOp& work) {
   const Config config{.scratchpad_bytes = 16 << 20};
   const Command command{.queue = kExecute, .work = work};

@@ -56,7 +56,7 @@ TEST(Race, OverwritingWhatIsStillReadIsFound) {
 TEST(Race, OrderGoesThroughOtherQueues) {
   const std::vector<Command> program = {{kLoad, Load(0, 100)},
                                         {kExecute, Lookup(0, 200, 50), {1, 0, 0}},
-                                        {kStore, Store(0, 100), {0, 1, 0}}};  // the load is before the lookup
+                                        {kStore, Store(0, 100), {0, 1, 0}}};  // the lookup waits for the load
   EXPECT_EQ(FindRace(program), std::nullopt);
 }
 

@@ -1,4 +1,4 @@
-// Operations of the vector unit beside the array, compared with the same on real numbers.
+// Operations of the vector unit beside the array, compared with the same operations on real numbers.
 #include "plugins/npu/simulator/device/vector_unit.h"
 
 #include <gtest/gtest.h>
@@ -111,7 +111,7 @@ TEST_F(VectorUnit, ElementwiseIsWithinAStepOverAllTypesAndKinds) {
     const auto sb = static_cast<int32_t>(TypeSize(c.b_type));
     const auto sy = static_cast<int32_t>(TypeSize(c.y_type));
     c.a_stride = {0, 0, 20 * sa, 6 * sa, sa};
-    c.b_stride = {0, 0, 0, 6 * sb, Below(2) == 0 ? 0 : sb};  // broadcast
+    c.b_stride = {0, 0, 0, 6 * sb, Below(2) == 0 ? 0 : sb};  // the second operand may be broadcast
     c.y_stride = {0, 0, 20 * sy, 6 * sy, sy};
     const double range = High(c.y_type) - Low(c.y_type);
     double fa = range / 600.0 / (High(c.a_type) - Low(c.a_type)) * (1 + Below(100));
@@ -256,7 +256,7 @@ TEST_F(VectorUnit, LayerNormIsWithinAStepAndFlatRowsAreTheBias) {
   }
   Put(40'000, scale);
   Put(50'000, bias);
-  std::fill_n(pad.begin() + kColumns, kColumns, std::byte{9});  // the second row
+  std::fill_n(pad.begin() + kColumns, kColumns, std::byte{9});  // the second row is constant
   LayerNormCommand c;
   c.rows = 2;
   c.columns = kColumns;
@@ -265,7 +265,7 @@ TEST_F(VectorUnit, LayerNormIsWithinAStepAndFlatRowsAreTheBias) {
   c.y_row_stride = kColumns;
   c.scale_offset = 40'000;
   c.bias_offset = 50'000;
-  c.epsilon = 2000;  // small beside the variance of about 5,400
+  c.epsilon = 2000;  // small compared with the variance of about 5,400
   c.y_zero_point = 4;
   RunLayerNorm(c, pad.data());
   double mean = 0;

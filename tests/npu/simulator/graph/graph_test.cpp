@@ -1,4 +1,4 @@
-// A graph is copied with all that it says; and what breaks a rule of nsdk.h is found, with what and where.
+// A graph is copied completely. A violation of a rule of nsdk.h is found, with its place and the value found.
 #include "plugins/npu/simulator/graph/graph.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// conv(x, w, b) + relu -> y
+// The graph y = relu(conv(x, w, b)).
 class SmallGraph : public testing::Test {
  protected:
   SmallGraph() {

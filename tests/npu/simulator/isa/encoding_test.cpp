@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A program with each command once, within 256 KiB and 16 K words.
+// A program with one command of each kind, for a scratchpad of 256 KiB and 16 K accumulator words.
 std::vector<Command> OneOfEach() {
   std::vector<Command> program;
   LoadCommand load;

@@ -1,6 +1,6 @@
-// Published cycles of systolic arrays, from SCALE-Sim's golden reports (repository scalesim-project/scale-sim-v2,
-// test/general; a report's "Total Cycles" is the last cycle's index, from which its stalls are taken here), its issue
-// 51, and STONNE's.
+// Published cycles of systolic arrays: SCALE-Sim's golden reports (repository scalesim-project/scale-sim-v2,
+// test/general), its issue 51, and STONNE. A report's "Total Cycles" is the index of the last cycle; the tests subtract
+// its stalls.
 #include "plugins/npu/simulator/isa/systolic.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ TEST(Systolic, FoldsInAChainDontDrain) {
   EXPECT_EQ(ChainedFoldCycles(folds, 128), 4'608u);
 }
 
-// STONNE counts a cycle more for each fold: the one in which the last sum is written.
+// STONNE counts one more cycle for each fold, in which the last sum is written.
 TEST(Systolic, OutputStationaryAsInStonne) {
   const Folds folds = FoldsOf(Dataflow::kOutputStationary, 4, 4, {.m = 5, .n = 2, .k = 2});
   EXPECT_EQ(IsolatedFoldCycles(folds, 4, 4) + folds.count, 18u);

@@ -1,4 +1,4 @@
-// The command line, run as a user runs it.
+// The command line, started as a user starts it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ class Npusim : public testing::Test {
     std::ifstream file(Path(name), std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  // Output of the program, with errors; status_ is its exit status.
+  // Returns the program's output with its errors, and sets status_ to its exit status.
   std::string Run(const std::string& arguments, const std::string& redirection = "2>&1") {
     FILE* pipe = popen((std::string(NPUSIM_PROGRAM) + " " + arguments + " " + redirection).c_str(), "r");
     std::string output;

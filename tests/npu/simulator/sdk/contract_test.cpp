@@ -201,7 +201,7 @@ TEST(Blobs, OtherDevicesMustRecompile) {
   }
 }
 
-// Any byte that is changed, anywhere, is found before anything runs.
+// Any changed byte is found before anything runs.
 TEST(Blobs, DamagedOnesAreRefusedByLoadAndVerdictAlikeAndNeverDescribedWrongly) {
   GraphBuilder b("small");
   BuildSmall(b);
@@ -225,7 +225,7 @@ TEST(Blobs, DamagedOnesAreRefusedByLoadAndVerdictAlikeAndNeverDescribedWrongly) 
       EXPECT_EQ(info, nullptr);
       continue;
     }
-    // Then what was damaged is nothing that it tells of.
+    // A damaged blob is described only if the damage is in bytes that the description doesn't cover.
     EXPECT_GE(damaged.size(), blob.size());
     EXPECT_EQ(info->size, blob.size());
     EXPECT_STREQ(info->graphs[0].name, "small");

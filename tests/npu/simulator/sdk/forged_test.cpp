@@ -15,7 +15,7 @@
 namespace epiphyte::npusim {
 namespace {
 
-// A command of each kind.
+// A network that needs a command of each kind.
 void BuildAll(GraphBuilder& b) {
   NetworkBuilder net(b);
   const uint32_t x = b.Input("x", NSDK_INT8, {1, 3, 8, 8}, {0.05f, 3});
@@ -45,7 +45,7 @@ class Forged : public testing::Test {
     blob_ = session_.Blob({b.Graph()});
   }
 
-  // Loads and runs it where that is possible: whether it was.
+  // Loads the blob and runs it if that succeeds. Returns true if it ran.
   bool Runs(const Bytes& blob) const {
     const NsdkLoadOptions options{.struct_size = sizeof(NsdkLoadOptions),
                                   .flags = NSDK_BLOB_STAYS,
@@ -66,7 +66,7 @@ class Forged : public testing::Test {
     const NsdkBlobInfo* info = nullptr;
     Check(Api().blob_info(blob.data(), blob.size(), &info, nullptr), Reason());
     const NsdkBlobGraph& graph = info->graphs[0];
-    // A host gives memory as large as it is asked for, within reason.
+    // A host allocates as much memory as the blob asks for, up to a limit (1 MiB here).
     uint64_t asked = 0;
     for (uint32_t i = 0; i < graph.input_count; ++i) asked += graph.inputs[i].size;
     for (uint32_t i = 0; i < graph.output_count; ++i) asked += graph.outputs[i].size;
@@ -97,7 +97,7 @@ TEST_F(Forged, NumbersOfEverySectionAreRefusedOrRun) {
                                                  0x7fff, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xffffffff};
   for (const size_t section : {kDeviceSection, kWeightsSection, kGraphSection, kProgramSection}) {
     const size_t size = SectionOf(BytesOf(blob_), section).size();
-    // Each word of a short section, some of a long one.
+    // Each word of a short section and about 500 of a long one are changed.
     const size_t words = size / 4, step = std::max<size_t>(1, words / 500);
     for (size_t word = random() % step; word < words; word += step) {
       for (int i = 0; i < 4; ++i) {
@@ -132,7 +132,7 @@ TEST_F(Forged, SizesAndOffsetsOfTheSectionTableAreChecked) {
   }
 }
 
-// Memory that nothing is written to is of no use to a program.
+// A program that never writes its scratch memory can't use it, so a size for it is an error.
 TEST_F(Forged, ScratchMemoryThatIsNeverWrittenIsRefused) {
   CompiledGraph graph;
   graph.name = "large";
@@ -150,7 +150,7 @@ TEST_F(Forged, ScratchMemoryThatIsNeverWrittenIsRefused) {
   EXPECT_EQ(Api().load(session_.context(), blob.data(), blob.size(), nullptr, &made, nullptr), NSDK_CORRUPT);
 }
 
-// A shared object of memory costs nothing before something is written to it.
+// Pages of scratch memory take no memory before they are written.
 TEST_F(Forged, ScratchMemoryThatIsWrittenInPartCostsThatPart) {
   CompiledGraph graph;
   graph.name = "large";

@@ -1,5 +1,5 @@
-// Memory does not grow however often programs are loaded and run. Threads that do all of it at once don't disturb each
-// other.
+// Memory doesn't grow, however often programs are loaded and run. Threads that load and run at the same time don't
+// affect each other.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -52,7 +52,7 @@ long Entries(const char* folder) {
   return std::distance(std::filesystem::begin(begin), std::filesystem::end(begin));
 }
 
-// Calls `once` a thousand times. A leak at each call would be at least a block of 32 bytes.
+// Calls `once` a thousand times. A leak in each call would be a block of at least 32 bytes.
 void ExpectNoGrowth(const std::function<void()>& once) {
   for (int i = 0; i < 50; ++i) once();
   const size_t before = HeapBytes();
@@ -60,7 +60,7 @@ void ExpectNoGrowth(const std::function<void()>& once) {
   const long files = Entries("/proc/self/fd");
   for (int i = 0; i < kTimes; ++i) once();
   EXPECT_LT(HeapBytes(), before + 16 * kTimes);
-  // The last one that was waited for may still be ending.
+  // The last thread that was waited for may still be ending.
   for (int i = 0; i < 1000 && test::ThreadsOfThisProcess() > threads; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_LE(test::ThreadsOfThisProcess(), threads);
@@ -101,7 +101,7 @@ TEST(Lifetime, AThousandLoadedProgramsWithTheirGroupsLeaveNothing) {
     const auto stays = session.Load(net.blob, nullptr, nullptr, NSDK_BLOB_STAYS);
     wrong += Bound(copied.get(), 0, net.blob, {RandomInput(1)}).Run() != net.expected;
     wrong += Bound(stays.get(), 0, net.blob, {RandomInput(1)}).Run() != net.expected;
-    // A failed call leaks nothing either.
+    // A failed call must leak nothing, either.
     Bytes damaged = net.blob;
     damaged[damaged.size() / 2] ^= 1;
     EXPECT_THROW(session.Load(damaged, scratch, weights), StatusError);
@@ -124,7 +124,7 @@ TEST(Lifetime, WeightsGroupReleasesWeightsOfUnloadedPrograms) {
   EXPECT_EQ(group.Find(weights), kept);
 }
 
-// Four threads with one blob and several, loaded once and anew, in groups and without.
+// Four threads load and run: a shared program and their own, in groups and without.
 TEST(Threads, LoadAndRunAllKindsOfProgramsAtOnce) {
   const Session session;
   const std::vector<Net> nets = {{session, 8, 1}, {session, 24, 2}, {session, 8, 3}};

@@ -1,5 +1,6 @@
-// Every operator of nsdk.h over random shapes and parameters, through compile, blob, load and run: at most one step
-// from the same on real numbers; and with the same bits whatever the array, the memories, the effort and the fusion.
+// Every operator of nsdk.h over random shapes and parameters, through compile, blob, load and run. Results are at most
+// one step from the same operator on real numbers, and have the same bits for every array, memory size, effort and
+// fusion.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,7 +49,7 @@ class Maker {
     const uint32_t type = ByteType();
     return Input(dims, type, Any(type));
   }
-  // LOW and HIGH now and then.
+  // Adds NSDK_LOW and NSDK_HIGH to the parameters now and then.
   std::vector<OpParam> Bounds(uint32_t type, std::vector<OpParam> params) {
     const int64_t least = type == NSDK_INT8 ? -128 : 0;
     if (Chance(3)) params.push_back({NSDK_LOW, {least + Between(0, 100)}});
@@ -66,7 +67,8 @@ class Maker {
   std::vector<Bytes> inputs;
 };
 
-// Weights [out, in / groups, ...] or, transposed, [in, out / groups, ...], with scales for each output channel or one.
+// Weights of shape [out, in / groups, ...] or, transposed, [in, out / groups, ...], with one scale or one for each
+// output channel.
 uint32_t Weights(Maker& m, const Dims& dims, int64_t channels, uint32_t axis, std::vector<float>& scales) {
   const uint32_t type = m.ByteType();
   const uint32_t w = m.b.RandomConstant(type, dims, {m.Scale(), m.Chance(2) ? 0 : m.ZeroPoint(type)});
@@ -304,7 +306,7 @@ void Concat(Maker& m) {
   m.b.Output(y, "y");
 }
 
-// Operators that move elements keep scale and zero point.
+// Adds the output of an operator that moves elements, with the scale and zero point of x.
 uint32_t Moved(Maker& m, uint32_t x, uint32_t type, const Dims& dims) {
   return m.b.Value(type, dims, m.b.QuantisationOf(x));
 }
@@ -395,7 +397,7 @@ void Softmax(Maker& m) {
 
 void LayerNorm(Maker& m) {
   const Dims dims = m.AnyDims(static_cast<size_t>(m.Between(2, 4)), 16);
-  // A row must fit the smallest scratchpad here: of one or two dimensions.
+  // A row has one or two dimensions, so that it fits into the smallest scratchpad used here.
   const auto rank = static_cast<int64_t>(dims.size());
   const int64_t axis = m.Between(std::max<int64_t>(1, rank - 2), rank - 1);
   const Dims of(dims.begin() + axis, dims.end());
@@ -431,7 +433,7 @@ void ReduceMean(Maker& m) {
   m.b.Output(y, "y");
 }
 
-// The operator's shapes and parameters, for failures.
+// Returns the operator's shapes and parameters as text, for messages.
 std::string Describe(const NsdkGraph& graph) {
   std::string text;
   const NsdkOp& op = graph.ops[0];
@@ -487,7 +489,7 @@ const Case kCases[] = {
 
 class Operators : public testing::TestWithParam<Case> {};
 
-// Devices with small memories too, so that the small tensors here are cut into tiles as well.
+// Two devices have small memories, so that even the small tensors here are cut into tiles.
 const Options kDevices[] = {
     {},
     {{"array", "8x4"}, {"scratchpad_kib", "16"}, {"accumulator_kib", "4"}, {"effort", "fast"}},

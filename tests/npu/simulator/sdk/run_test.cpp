@@ -1,4 +1,4 @@
-// Runs: many at once, started and waited for, cancelled, in groups; their counters.
+// Runs: many at the same time, asynchronous, cancelled, in groups; and their counters.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -56,7 +56,7 @@ TEST_F(Runs, HaveEqualBitsAndCyclesFromRunToRunAndFromBlobToReloadedBlob) {
   Bound second(again.get(), 0, blob, {RandomInput(1)});
   EXPECT_EQ(second.Run(), expected);
   EXPECT_EQ(second.Counters().npu_total_cycles, cycles);
-  // Cycles are no function of the data.
+  // Cycles don't depend on the data.
   Bound third = Make(2);
   EXPECT_NE(third.Run(), expected);
   EXPECT_EQ(third.Counters().npu_total_cycles, cycles);
@@ -68,7 +68,7 @@ TEST_F(Runs, CountWhatTheyDid) {
   EXPECT_EQ(c.npu_total_cycles, 0u) << "nothing ran yet";
   bound.Run();
   c = bound.Counters();
-  // The grouped convolution is counted by what its groups multiply; so is the classifier.
+  // For the grouped convolution only the products within its groups count. The last term is the classifier.
   EXPECT_EQ(c.macs, 32u * 32 * 24 * 27 + 32 * 32 * 24 * 24 * 9 + 16 * 16 * 48 * 9 + 48 * 10);
   EXPECT_EQ(c.npu_active_cycles + c.npu_idle_cycles, c.npu_total_cycles);
   EXPECT_GE(c.npu_total_cycles, c.mac_active_cycles);
@@ -190,7 +190,7 @@ TEST_F(Runs, CompilingIsCancelledFromItsProgressWhichNeverFalls) {
 // Number of progress calls during compiling, by the activity that they named.
 struct Calls {
   std::map<std::string, int> by_text;
-  int left = std::numeric_limits<int>::max();  // until it is cancelled
+  int left = std::numeric_limits<int>::max();  // number of calls until one cancels
   std::string stopped_at;
 
   NsdkTask Task() {
@@ -212,12 +212,12 @@ TEST(Progress, IsSaidForEachMebibyteOfConstantsHoweverLargeEachIs) {
   constexpr int64_t kSide = 3072;
   constexpr int kMebibytes = kSide * kSide >> 20;
   const Session session(Options{{"effort", "fast"}});
-  GraphBuilder product("product");  // has packed weights
+  GraphBuilder product("product");  // its weights are packed
   const uint32_t x = product.Input("x", NSDK_INT8, {1, kSide}, {0.05f, 0});
   const uint32_t y = product.Value(NSDK_INT8, {1, kSide}, {1.0f, 0});
   product.Op(NSDK_MATMUL, {x, product.RandomConstant(NSDK_INT8, {kSide, kSide}, {0.01f, 0})}, {y});
   product.Output(y, "y");
-  GraphBuilder sum("sum");  // has a copied constant
+  GraphBuilder sum("sum");  // its constant is copied
   const uint32_t a = sum.Input("a", NSDK_INT8, {kSide, kSide}, {0.05f, 0});
   const uint32_t s = sum.Value(NSDK_INT8, {kSide, kSide}, {0.1f, 0});
   sum.Op(NSDK_ADD, {a, sum.RandomConstant(NSDK_INT8, {kSide, kSide}, {0.05f, 0})}, {s});
@@ -258,7 +258,7 @@ TEST(Progress, IsSaidForEachThousandOperatorsAndCommands) {
   ASSERT_NE(session.Compile(b.Graph(), &task), nullptr);
   EXPECT_GE(calls.by_text["reading the graph"], 3 * kOps / 1024) << "tensors, operators, their lowering";
   EXPECT_GE(calls.by_text["looking for the fastest program"], kOps / 1024);
-  // Each operator is at least two loads, one command and one store.
+  // Each operator takes at least two loads, one command and one store.
   EXPECT_GE(calls.by_text["writing the program"], 4 * kOps / 1024);
   EXPECT_GE(calls.by_text["verifying the program"], 4 * kOps / 4096);
 }
@@ -286,7 +286,7 @@ TEST_F(Runs, ProgramsOfAScratchGroupShareItsMemoryAndTakeTurns) {
   ASSERT_EQ(Api().group_create(session.context(), NSDK_SHARE_SCRATCH, &group, &reason), NSDK_OK);
   const auto first = session.Load(blob, group);
   const auto second = session.Load(large_blob, group);
-  Api().group_destroy(group);  // its programs keep what they share
+  Api().group_destroy(group);  // its programs keep the group's memory
   std::vector<std::future<bool>> threads;
   for (int i = 0; i < 4; ++i) {
     threads.push_back(std::async(std::launch::async, [&, i] {
@@ -303,7 +303,7 @@ TEST_F(Runs, ProgramsOfAScratchGroupShareItsMemoryAndTakeTurns) {
   for (auto& thread : threads) EXPECT_TRUE(thread.get());
 }
 
-// A run that says when it was first asked for progress, and goes on when it may.
+// A run that reports its first progress call through `reached`, and then waits until `open` is set.
 struct Gate {
   std::promise<void> reached;
   std::shared_future<void> open;
@@ -334,7 +334,7 @@ TEST_F(Runs, OfAScratchGroupComeByPriority) {
   const auto first = load(0), low = load(-1), high = load(1);
   Api().group_destroy(group);
   const std::vector<Bytes> of_low = Make(1).Run();
-  // Both runs write to one place, which holds the last result at the end.
+  // Both runs write to the same memory, which in the end holds the result of the last one.
   Bytes place(of_low[0].size());
   Bound holder(first.get(), 0, blob, {RandomInput(3)}), of_low_run(low.get(), 0, blob, {RandomInput(1)}),
       of_high_run(high.get(), 0, blob, {RandomInput(2)});
@@ -345,7 +345,7 @@ TEST_F(Runs, OfAScratchGroupComeByPriority) {
   Gate gates[3];
   gates[0].open = open.get_future().share();
   int i = 0;
-  // A run that was asked for progress is running or waiting: the low one before the high one comes.
+  // The first run holds its turn. The low-priority run waits for a turn before the high-priority run arrives.
   for (Bound* bound : {&holder, &of_low_run, &of_high_run}) {
     Gate& gate = gates[i++];
     runs.push_back(std::async(std::launch::async, [&gate, bound] { gate.Run(bound->get()); }));

@@ -1,4 +1,4 @@
-// The SDK through its table alone, as a plugin uses it, with objects that clean up.
+// The SDK as a plugin uses it, through its table alone, with objects that clean up.
 //
 //   Session session({{"array", "8x8"}});
 //   Bytes blob = session.Blob({builder.Graph()});
@@ -119,7 +119,7 @@ class Session {
   Handle<NsdkContext> context_;
 };
 
-// One graph of a program with memory of its own for each input and output.
+// An execution of one graph of a program, with its own memory for each input and output.
 class Bound {
  public:
   Bound(NsdkProgram* program, uint32_t graph, const Bytes& blob, std::vector<Bytes> inputs)
@@ -151,7 +151,7 @@ class Bound {
     Check(Api().get_counters(get(), &counters), Reason());
     return counters;
   }
-  // Binds other memory, which the caller owns.
+  // Binds other memory, which the caller owns and keeps until the last run.
   void Bind(uint32_t direction, uint32_t index, Bytes& memory) {
     const NsdkBinding binding{.struct_size = sizeof(NsdkBinding),
                               .reserved = 0,

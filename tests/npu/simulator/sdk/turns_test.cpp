@@ -14,7 +14,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// Waits on a thread of its own; what comes back once it has been asked whether it still wants.
+// A thread that waits for its turn. `asked` is set when it is asked for the first time whether it still wants the turn.
 struct Waiter {
   std::promise<void> asked;
   std::future<void> over;
@@ -36,7 +36,7 @@ TEST(Turns, ComeByPriorityAndThenByArrival) {
         told = true;
         return true;
       });
-      order.push_back(i);  // one at a time
+      order.push_back(i);  // only one thread at a time has the turn
     });
     waiter.asked.get_future().wait();
   }

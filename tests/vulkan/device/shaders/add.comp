@@ -1,6 +1,6 @@
 #version 450
 //! variant add.u32
-// y = x * (factor of the specialization) + p[1], for p[0] elements.
+// y[i] = x[i] * kFactor + p[1] for i < p[0].
 #include "common.glsl"
 layout(local_size_x = 64) in;
 layout(constant_id = 0) const uint kFactor = 1;

@@ -1,6 +1,6 @@
 #version 450
 //! variant double.u32
-// x = 2 * x, p[1] times over.
+// x[i] = x[i] * 2 ^ p[1] for i < p[0].
 #include "common.glsl"
 layout(local_size_x = 64) in;
 layout(std430, binding = 1) buffer X { uint x[]; };

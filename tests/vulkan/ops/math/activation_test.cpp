@@ -1,5 +1,5 @@
-// Kernels that apply an activation to their results give what the activation alone makes of them, whichever of their
-// variants has its code.
+// Fused activations: a kernel with an activation gives what the kernel and the activation give one after the other, in
+// every variant.
 #include <cmath>
 
 #include "epiphyte/kit/fuse/elementwise_program.hpp"
@@ -18,7 +18,8 @@ OpTensor Waves(const Dims& dims, float step) {
 
 class FusedActivation : public OpTest {
  protected:
-  // Checks a kit operator with two inputs of types `a` and `b`.
+  // Compares the kit's operator `op` with each fused activation against the operator and the activation one by one.
+  // `a`, `b` and `y` are the types of inputs and output.
   void ExpectAsAlone(const std::string& op, const std::string& a, const std::string& b, const std::string& y,
                      const Tensors& inputs, const std::string& shader) {
     const auto run = [&](const std::string& attributes) {

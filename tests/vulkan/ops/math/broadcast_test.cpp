@@ -1,4 +1,4 @@
-// Functions of several elements: broadcasting of every kind, in every type.
+// Elementwise functions of several inputs: every kind of broadcasting, in every type.
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -31,7 +31,7 @@ class Broadcast : public OpTest {
                    "(a, b) : " + Shape(out_type.empty() ? type : out_type, out) + "\nout y\n",
                {a, b})[0];
   }
-  // Differences of two ranges of numbers of these shapes, which show every element in the wrong place.
+  // Computes a - b with distinct elements in all places, so that a misplaced element shows in the result.
   void ExpectDifferences(const Dims& a, const Dims& b) {
     const Dims out = kit::BroadcastShape(a, b);
     std::vector<float> x(static_cast<size_t>(a.Count())), y(static_cast<size_t>(b.Count()));
@@ -78,7 +78,7 @@ TEST_F(Broadcast, FourElementsAnInvocationWhereTheInnermostRunAllows) {
   EXPECT_EQ(Width(), 4u);
   ExpectDifferences({2, 6}, {6});
   EXPECT_EQ(Width(), 1u);
-  // Equal shapes are one run, whatever their dimensions.
+  // Operands of equal shapes are one run, whatever their dimensions.
   ExpectDifferences({2, 3, 2, 5}, {2, 3, 2, 5});
   EXPECT_EQ(Width(), 4u);
 }
@@ -206,7 +206,7 @@ TEST_F(Broadcast, RemaindersOfFloatsAreExact) {
     const float exact = std::fmod(a[i], b[i]);
     EXPECT_TRUE(y[i] == exact || (std::isnan(y[i]) && std::isnan(exact))) << a[i] << " mod " << b[i] << ": " << y[i];
   }
-  // Without fmod it has the divisor's sign.
+  // Without fmod, the remainder has the divisor's sign.
   y = Binary("Mod@13", "float", Of<float>({3}, {5.5f, -5.5f, 4}), Of<float>({3}, {2, 2, -3}), {3}).As<float>();
   EXPECT_THAT(y, ElementsAre(1.5f, 0.5f, -2));
 }
@@ -215,7 +215,7 @@ TEST_F(Broadcast, SlopesOfPRelu) {
   const OpTensor x = Of<float>({1, 2, 2}, {-1, 1, -2, 2});
   EXPECT_THAT(Binary("PRelu@16", "float", x, Of<float>({2, 1}, {0.5f, 0.25f}), {1, 2, 2}).As<float>(),
               ElementsAre(-0.5f, 1, -0.5f, 2));
-  // Before opset 7 there is one slope for each channel.
+  // Before opset 7, PRelu has one slope for each channel.
   EXPECT_THAT(Binary("PRelu@6", "float", x, Of<float>({2}, {0.5f, 0.25f}), {1, 2, 2}).As<float>(),
               ElementsAre(-0.5f, 1, -0.5f, 2));
 }
@@ -255,7 +255,7 @@ TEST_F(Broadcast, BoundsOfClipOnTheHostAndOnTheDevice) {
     EXPECT_THAT(run("float", x, OnHost(low), bound).As<float>(), testing::Each(testing::IsNan()));
     EXPECT_THAT(run("float", OnHost(x), OnHost(low), bound).As<float>(), testing::Each(testing::IsNan()));
   }
-  // If the bounds cross, the upper one wins.
+  // If Clip's bounds cross, the upper one wins.
   EXPECT_THAT(run("float", Of<float>({4}, {0, 1, 2, 3}), high, low).As<float>(), ElementsAre(-1, -1, -1, -1));
   const OpTensor longs = Of<int64_t>({4}, {-(1ll << 40), 5, 6, 1ll << 40});
   const OpTensor least = Of<int64_t>({}, {-(1ll << 35)}), most = Of<int64_t>({}, {1ll << 35});

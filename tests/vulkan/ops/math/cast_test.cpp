@@ -1,4 +1,4 @@
-// Casts among the types that the device computes with, each pair.
+// Casts between each pair of types that the device computes with.
 #include <cmath>
 #include <limits>
 

@@ -1,6 +1,6 @@
-// Products and convolutions by cooperative matrices give what those of plain invocations give, to the bit: their
-// operands are such that float sums of the products are exact in any order. On devices that have such matrices, be they
-// slow.
+// GEMMs and convolutions with cooperative matrices are equal to those of the plain kernels, to the bit: the operands
+// are chosen so that float sums of their products are exact in any order. The tests run on devices that have such
+// matrices, even slow ones.
 #include <sstream>
 
 #include "tests/vulkan/ops/math/op_run.h"
@@ -8,7 +8,7 @@
 namespace epiphyte::vulkan {
 namespace {
 
-// Multiples of 1/32 up to 1, other ones for each seed.
+// Multiples of 1/32 from -1 to 1, different for each seed.
 std::vector<float> Numbers(const Dims& dims, uint32_t seed) {
   std::vector<float> numbers;
   for (int64_t i = 0; i < dims.Count(); ++i) {
@@ -46,7 +46,7 @@ class Cooperative : public OpTest {
       GTEST_SKIP() << capabilities().WhyNot(Capability::kCoopMatrix);
   }
 
-  // `inputs`: shapes. `tolerance`: of each element, for what the other kernel rounds twice.
+  // `inputs`: shapes of the inputs. `tolerance`: absolute, of each element; not 0 if the plain kernel rounds twice.
   void ExpectSame(const std::string& graph, const std::vector<Dims>& inputs, const std::string& shader,
                   float tolerance = 0) {
     SCOPED_TRACE(graph.size() < 300 ? graph : graph.substr(0, 300) + "…");
@@ -59,7 +59,7 @@ class Cooperative : public OpTest {
          {Capability::kCoopMatrix, Capability::kSharedMemory, Capability::kSubgroup, Capability::kFp16})
       Disable(other);
     const Tensors plain = Run(graph, values(1));
-    Run(graph, values(100));  // so that the memory that the result gets holds something else
+    Run(graph, values(100));  // the memory that the result reuses then holds other numbers
     PreferNothing();
     Prefer(Capability::kCoopMatrix);
     const Tensors found = Run(graph, values(1));
@@ -99,7 +99,7 @@ TEST_F(Cooperative, Batches) {
   };
   check({3, 40, 32}, {3, 32, 72}, {3, 40, 72});
   check({3, 40, 32}, {32, 72}, {3, 40, 72});
-  check({2, 1, 40, 32}, {1, 3, 32, 72}, {2, 3, 40, 72});  // with a table of matrices
+  check({2, 1, 40, 32}, {1, 3, 32, 72}, {2, 3, 40, 72});  // uses a table of matrices
 }
 
 TEST_F(Cooperative, BiasResidualAndActivation) {
@@ -141,7 +141,7 @@ TEST_F(Cooperative, ConvolutionsWithBiasResidualAndActivation) {
 }
 
 TEST_F(Cooperative, SumsOfLongRowsAreFloats) {
-  // 4096 ones: float16 can't count so far by ones.
+  // The sum of 4096 ones needs float32: float16 can't count that far by ones.
   const Tensors y = [&] {
     Prefer(Capability::kCoopMatrix);
     const Dims a = {8, 4096}, b = {4096, 8};

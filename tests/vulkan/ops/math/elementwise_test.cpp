@@ -1,4 +1,5 @@
-// Functions of one element: against the C library in double, at their edges, in every type and shape of dispatch.
+// Elementwise functions of one input, compared with the C library in double: edge cases, every type, every form of
+// dispatch.
 #include <cmath>
 #include <limits>
 
@@ -15,7 +16,7 @@ constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 class Elementwise : public OpTest {
  protected:
-  // One node with one input. Its result has the same type.
+  // Runs one node with one input. The result has the input's type.
   std::vector<float> Unary(const std::string& node, const std::vector<float>& x) {
     const auto n = static_cast<int64_t>(x.size());
     const std::string shape = "float[" + std::to_string(n) + "]";
@@ -23,7 +24,7 @@ class Elementwise : public OpTest {
   }
 };
 
-// Samples from tiny to huge magnitudes of both signs, and evenly between `low` and `high`.
+// Numbers of both signs from tiny to huge magnitude, and evenly spaced ones from `low` to `high`.
 std::vector<float> Samples(float low, float high) {
   std::vector<float> samples;
   for (int i = 0; i <= 2000; ++i) {
@@ -201,7 +202,7 @@ TEST_F(Elementwise, NoElementsAreNoWork) {
 }
 
 TEST_F(Elementwise, MoreElementsThanOneRowOfWorkgroups) {
-  // 65535 workgroups of 64 invocations, one element each since their number is odd, and some.
+  // More than 65535 workgroups of 64 invocations. The number is odd, so each invocation computes one element.
   const int64_t n = 65535 * 64 + 12345;
   std::vector<uint8_t> x(static_cast<size_t>(n));
   for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<uint8_t>(i * 7 / 3);
@@ -230,7 +231,7 @@ TEST_F(Elementwise, DropoutOfInferenceIsItsInputAndAMaskOfOnes) {
   Tensors y = Run("in x: float[3]\ny, m = Dropout@10(x) : float[3], bool[3]\nout y\nout m\n", x);
   EXPECT_THAT(y[0].As<float>(), ElementsAre(1, 2, 3));
   EXPECT_THAT(y[1].As<uint8_t>(), ElementsAre(1, 1, 1));
-  // The mask has the type of the data before opset 10.
+  // Before opset 10, Dropout's mask has the type of the data.
   y = Run("in x: float[3]\ny, m = Dropout@7(x) : float[3], float[3]\nout y\nout m\n", x);
   EXPECT_THAT(y[1].As<float>(), ElementsAre(1, 1, 1));
   EXPECT_THAT(ReasonOf([&] { Run("in x: float[3]\ny = Dropout@1(x) : float[3]\nout y\n", x); }),

@@ -23,7 +23,7 @@ const OperatorTable& Operators() {
   return *table;
 }
 
-// One device for all tests of the program, because opening it takes longest.
+// All tests of the program share one device, because opening it takes longest.
 std::shared_ptr<Device> SharedDevice(std::string* why_not) {
   static std::shared_ptr<Device>* const device = new std::shared_ptr<Device>;
   if (*device != nullptr) return *device;
@@ -64,7 +64,7 @@ struct PackedSink final : Packing::Sink {
   std::vector<kit::PackedData> packed;
 };
 
-// A program with its memory, ready to run.
+// A program with its buffers on the device, ready to run.
 class Loaded {
  public:
   Loaded(const std::shared_ptr<Device>& device, const ir::Graph& graph, std::span<const kit::PackedData> packed,
@@ -124,7 +124,7 @@ class Loaded {
       case Place::kInput: return inputs_[tensor.index];
       case Place::kConstant: return constants_[tensor.index];
       case Place::kLiteral: return {literals_.buffer, tensor.index, tensor.bytes};
-      case Place::kOutput: break;  // without BindOutputs there are none
+      case Place::kOutput: break;  // programs have outputs of their own only after BindOutputs
     }
     return {};
   }

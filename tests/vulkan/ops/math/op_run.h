@@ -1,4 +1,5 @@
-// Helpers for the tests of operators: a graph as text is made into a program and run on the software device.
+// Fixture for the tests of operators: it makes a program of a graph written as text, and runs it on the software
+// device.
 //
 //     class MyOps : public OpTest {};
 //     TEST_F(MyOps, …) {
@@ -7,8 +8,8 @@
 //       EXPECT_THAT(y[0].As<float>(), …);
 //     }
 //
-// Each program runs twice, and must give the same twice. EPIPHYTE_VULKAN_VALIDATION (device/instance.h) turns on the
-// validation layer: its findings fail the test.
+// Each program runs twice and must give the same outputs. EPIPHYTE_VULKAN_VALIDATION (device/instance.h) turns on the
+// validation layer, and its findings fail the test.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -42,7 +43,7 @@ struct OpTensor {
 };
 using Tensors = std::vector<OpTensor>;
 
-// Elements of C++ types; float16 by Halves.
+// Element type of a C++ type. There is none for float16; Halves makes such tensors.
 template <typename T>
 constexpr EpElementType kTypeOf = EP_TYPE_UNDEFINED;
 template <>
@@ -69,26 +70,26 @@ OpTensor Halves(const Dims& dims, const std::vector<float>& values);
 std::vector<float> FromHalves(const OpTensor& tensor);
 OpTensor OnHost(OpTensor tensor);
 
-// Skips when there is no software device.
+// The fixture. Its tests are skipped when there is no software device.
 class OpTest : public testing::Test {
  protected:
   void SetUp() override;
 
-  // The outputs of a graph (kit/graph/text.hpp) for its inputs. Throws kit::Error with the reason when an operator
-  // isn't taken.
+  // Runs a graph (kit/graph/text.hpp) and returns its outputs. Throws kit::Error with the reason when the plugin
+  // doesn't take an operator.
   Tensors Run(std::string_view graph, const Tensors& inputs);
-  // The program alone, of the last Run.
+  // The program of the last Run.
   const Program& program() const { return program_; }
-  // Off for the runs that follow.
+  // Turns a capability off for the following runs.
   void Disable(Capability capability) { capabilities_.Disable(capability); }
-  // Turns a capability on for the following runs if the device has it, even if the device is faster without.
+  // Turns a capability on for the following runs if the device has it, even if the device is faster without it.
   // PreferNothing turns it off again.
   void Prefer(Capability capability) { capabilities_.Prefer(capability); }
   void PreferNothing();
-  // Turns a capability on for the following runs if the device computes it without being faster, so that its table
-  // says no.
+  // Turns a capability on for the following runs even if the device's table says no because it computes it without
+  // being faster.
   void Force(Capability capability) { capabilities_.has[static_cast<size_t>(capability)] = true; }
-  // Change to the programs that are run from here on; empty: none.
+  // Applied to each program before it runs; empty for no change.
   std::function<void(Program&)> change;
   const Capabilities& capabilities() const { return capabilities_; }
 
@@ -98,7 +99,7 @@ class OpTest : public testing::Test {
   Program program_;
 };
 
-// The message of the Error that it throws; "" when it throws none.
+// Returns the message of the error that `body` throws; "" when it throws none.
 std::string ReasonOf(const std::function<void()>& body);
 
 }  // namespace epiphyte::vulkan

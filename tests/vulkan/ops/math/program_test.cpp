@@ -1,4 +1,4 @@
-// Programs of several steps in one dispatch, and what the host computes of what it knows.
+// Programs of the kit's Elementwise operator (several steps in one dispatch), and the steps that the host computes.
 #include <cmath>
 
 #include "plugins/vulkan/ops/math/map.h"
@@ -12,7 +12,7 @@ using testing::Pointwise;
 
 class Programs : public OpTest {
  protected:
-  // A program of two inputs of 8 elements, the second one broadcast.
+  // Runs a program with inputs of shapes [2,4] and [4]; the second one is broadcast.
   std::vector<float> Run2(const std::string& code, const std::string& parameters) {
     return Run("in a: float[2,4]\nin b: float[4]\ny = epiphyte.kit::Elementwise<code=" + code +
                    ",parameters=" + parameters + ">(a, b) : float[2,4]\nout y\n",
@@ -22,13 +22,13 @@ class Programs : public OpTest {
 };
 
 TEST_F(Programs, StepsReadInputsAndEarlierResults) {
-  // relu(a + b) * a
+  // The program is relu(a + b) * a.
   EXPECT_THAT(Run2("[0,0,2, 6,1,-1, 2,3,0]", "[0.0,0.0,0.0,0.0,0.0,0.0]"), ElementsAre(0, 0, -2, 0, 2, 8, 18, 32));
   EXPECT_EQ(program().dispatches.size(), 1u);
 }
 
 TEST_F(Programs, ANumberStandsOnEitherSide) {
-  // 10 - a, then (10 - a) / 2
+  // The program is (10 - a) / 2.
   EXPECT_THAT(Run2("[1,-1,0, 3,1,-1]", "[10.0,0.0,2.0,0.0]"), ElementsAre(6.5f, 6, 5.5f, 5, 4.5f, 4, 3.5f, 3));
 }
 
@@ -87,7 +87,7 @@ TEST_F(Programs, EveryOperationIsTheKits) {
 }
 
 TEST_F(Programs, LongerThanOneDispatchTakesTheyRunStepByStep) {
-  // a + b + b + …, more often than there are steps; then 1 - that.
+  // The program is 1 - (a + b + b + …), with more steps than one dispatch takes.
   std::string code = "[0,0,2", parameters = "[0.0,0.0";
   const int adds = static_cast<int>(kMostProgramSteps) + 3;
   for (int i = 1; i < adds; ++i) {
@@ -119,7 +119,7 @@ TEST_F(Programs, ThatMakeNoSenseAreRefused) {
 
 class OnTheHost : public OpTest {
  protected:
-  // Values that a model computes from a shape; no dispatch.
+  // Runs nodes that compute values from a shape, and checks that this takes no dispatch.
   std::vector<int64_t> Shapes(const std::string& nodes, const std::vector<int64_t>& x, int64_t out) {
     const Tensors y = Run("in x: int64[" + std::to_string(x.size()) + "]\n" + nodes + "out y\n",
                           {OnHost(Of<int64_t>({static_cast<int64_t>(x.size())}, x))});
@@ -142,7 +142,7 @@ TEST_F(OnTheHost, ArithmeticOfShapes) {
 }
 
 TEST_F(OnTheHost, ThroughFloatsAndBools) {
-  // Exporters' forms of ceil(x / 2), and of where(x == -1, 9, x).
+  // Exporters write ceil(x / 2) and where(x == -1, 9, x) with these nodes.
   EXPECT_THAT(Shapes("const half: float[1] = [0.5]\nf = Cast@13<to=1>(x) : float[2]\ng = Mul@14(f, half) : float[2]\n"
                      "h = Ceil@13(g) : float[2]\ny = Cast@13<to=7>(h) : int64[2]\n",
                      {7, 8}, 2),

@@ -1,5 +1,6 @@
-// Convolutions and matrix products of bytes by constant weights give exactly the integers that ONNX says, whatever the
-// types, zero points, borders and groups are, by dot products and without; and quantised again exactly the bytes.
+// Convolutions and matrix products of bytes by constant weights, with dot product instructions and without. The sums
+// are exactly ONNX's integers, for all types, zero points, borders and groups; requantized results are exactly ONNX's
+// bytes.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -10,7 +11,7 @@
 namespace epiphyte::vulkan {
 namespace {
 
-// A tensor of bytes, as its numbers.
+// A tensor of bytes; `numbers` are its elements as integers.
 struct Bytes {
   EpElementType type = EP_TYPE_UINT8;
   Dims dims;
@@ -41,7 +42,7 @@ std::string ListText(const std::vector<int64_t>& numbers) {
 
 std::string FloatsText(const std::string& name, const std::vector<float>& numbers) {
   std::ostringstream text;
-  text.precision(9);  // exactly
+  text.precision(9);  // enough digits to restore each float exactly
   text << "const " << name << ": float[" << (numbers.size() == 1 ? "" : std::to_string(numbers.size())) << "] = [";
   for (size_t i = 0; i < numbers.size(); ++i) text << (i == 0 ? "" : ",") << numbers[i];
   return text.str() + "]\n";
@@ -50,9 +51,9 @@ std::string FloatsText(const std::string& name, const std::vector<float>& number
 struct Convolution {
   Bytes x, w, x_zero, w_zero;
   int64_t group = 1;
-  std::vector<int64_t> pads, strides, dilations;  // pads: begin and end
+  std::vector<int64_t> pads, strides, dilations;  // pads: all begins, then all ends
 
-  // 0 and less where the kernel doesn't fit.
+  // Dimensions of the output; 0 or less if the kernel doesn't fit.
   std::vector<int64_t> OutputOf(const Dims& of, const Dims& kernel) const {
     std::vector<int64_t> out;
     for (size_t d = 0; d < strides.size(); ++d) {
@@ -64,7 +65,7 @@ struct Convolution {
   }
   std::vector<int64_t> Output() const { return OutputOf(x.dims, w.dims); }
 
-  // ONNX's definition, one element after the other.
+  // ONNX's definition of ConvInteger, computed one element after the other.
   std::vector<int32_t> Sums() const {
     const std::vector<int64_t> out = Output();
     const size_t spatial = out.size();
@@ -125,7 +126,7 @@ class Quads : public OpTest {
       made.numbers.push_back(static_cast<int32_t>(type == EP_TYPE_INT8 ? Random(-128, 127) : Random(0, 255)));
     return made;
   }
-  // One group, one step from each position to the next, and a zero point for each filter.
+  // A convolution with one group, strides of 1, and a zero point for each filter.
   Convolution PlainConvolution(EpElementType x_type, const Dims& x, EpElementType w_type, const Dims& w,
                                std::vector<int64_t> pads = {0, 0, 0, 0}) {
     Convolution made;
@@ -199,13 +200,13 @@ TEST_F(Quads, FewPositionsShareAWorkgroupOnDevicesThatHaveRealOnes) {
   EXPECT_EQ(program().dispatches.back().specialization[4], 8u);
 }
 
-// Channels that fill words and lie side by side need no rearrangement.
+// Channels that fill whole words and lie side by side need no rearrangement.
 TEST_F(Quads, PlanesOfOneElementAreReadAsTheyAre) {
   ExpectSums(PlainConvolution(EP_TYPE_INT8, {3, 16, 1, 1}, EP_TYPE_INT8, {6, 16, 1, 1}), "quads_product_1");
   EXPECT_THAT(program().dispatches, testing::SizeIs(1));
 }
 
-// A padding in front and its opposite behind leave one element, which is none of the input.
+// The pads -1 and +1 move the input's only row out of the window, so the output must not read it.
 TEST_F(Quads, PlanesOfOneElementThatAreMovedAwayAreNotRead) {
   ExpectSums(PlainConvolution(EP_TYPE_INT8, {3, 16, 1, 1}, EP_TYPE_INT8, {6, 16, 1, 1}, {-1, 0, 1, 0}),
              "quads_product_1");
@@ -219,7 +220,7 @@ TEST_F(Quads, SeveralFiltersOfEachChannel) {
   }
 }
 
-// Sums wrap around beyond int32, in the kernel as in the sums of weights that the host precomputes.
+// Sums wrap around beyond int32, both in the kernel and in the sums of weights that the host precomputes.
 TEST_F(Quads, SumsWrap) {
   Convolution conv = PlainConvolution(EP_TYPE_UINT8, {1, 40000, 1, 1}, EP_TYPE_INT8, {2, 40000, 1, 1});
   for (int32_t& number : conv.x.numbers) number = 255;
@@ -230,7 +231,8 @@ TEST_F(Quads, SumsWrap) {
   ExpectSums(conv, "quads_product_1");
 }
 
-// Three dimensions of 2^29 elements each, times 64 words a position: counted in 64 bits that is nothing at all.
+// The padded plane has 2^29 elements in each of three dimensions, times 64 words at each position. The product is
+// 2^93 words, which 64 bits would show as 0.
 TEST_F(Quads, PaddedPlanesThatNobodyCanCountAreAnError) {
   const Bytes w = RandomBytes(EP_TYPE_INT8, {1, 256, 2, 2, 2});
   EXPECT_THAT(ReasonOf([&] {
@@ -266,7 +268,7 @@ TEST_F(Quads, MatrixProductsOfAnyShapeGiveTheSums) {
   }
 }
 
-// The kit's operator: bias, bounds and a scale for each filter; and every way to store bytes.
+// QLinearConv of the kit: a bias, bounds and a scale for each filter, and every way to store bytes.
 TEST_F(Quads, QuantisedAgainTheyAreTheBytesThatOnnxSays) {
   for (int i = 0; i < 20; ++i) {
     if (i == 14) Force(Capability::kDotProduct);
@@ -318,7 +320,7 @@ TEST_F(Quads, QuantisedAgainTheyAreTheBytesThatOnnxSays) {
   }
 }
 
-// A zero point that only the run knows, as DynamicQuantizeLinear gives it, is taken out in the kernel.
+// A zero point that is known only at run time, as from DynamicQuantizeLinear, is subtracted in the kernel.
 TEST_F(Quads, TheInputsZeroPointMayBeComputed) {
   const Bytes b = RandomBytes(EP_TYPE_INT8, {6, 5});
   const Bytes a = RandomBytes(EP_TYPE_UINT8, {2, 6}), zero = RandomBytes(EP_TYPE_UINT8, {});
@@ -335,7 +337,7 @@ TEST_F(Quads, TheInputsZeroPointMayBeComputed) {
   EXPECT_EQ(y[0].As<int32_t>(), expected);
 }
 
-// Each row with a zero point of its own: the kernel that takes any parameters.
+// A zero point for each row of the first matrix needs the general kernel.
 TEST_F(Quads, ZeroPointsOfRowsAreNotForThem) {
   const Tensors y =
       Run("in a: uint8[2,2]\nconst az: uint8[2] = [1,2]\nconst b: int8[2,1] = [1,1]\n"
@@ -352,7 +354,7 @@ TEST_F(Quads, TheKitsProductHasABiasATransposedMatrixAndBounds) {
           "y = epiphyte.kit::QLinearMatMul@1<transB=1, low=-15, high=50>(a, s, z, b, s, z, s, z, bias) : "
           "int8[2,2]\nout y\n",
           {Of<int8_t>({2, 3}, {1, 2, 3, 10, 20, 30})});
-  // 14 + 10, 2 - 20; 140 + 10, 20 - 20.
+  // Sums with bias are 14 + 10 and 2 - 20, then 140 + 10 and 20 - 20; they are clamped to -15 … 50.
   EXPECT_THAT(y[0].As<int8_t>(), testing::ElementsAre(24, -15, 50, 0));
 }
 

@@ -1,4 +1,4 @@
-// The kit's QLinearAveragePool gives what an average of dequantised bytes is when it is quantised again.
+// The kit's QLinearAveragePool gives the same bytes as dequantization, an average and quantization.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -45,7 +45,7 @@ struct Ends {
          << ", high=" << high;
     return text.str();
   }
-  // Quantised average of the sum of `inside` numbers, with divisor `counted`.
+  // Returns the quantized average of `inside` numbers with the sum `sum`, for the divisor `counted`.
   int32_t Quantised(int64_t sum, int64_t inside, int64_t counted) const {
     const float real = static_cast<float>(sum - inside * x_zero) * x_scale / static_cast<float>(counted);
     const float number = std::nearbyint(real / y_scale) + static_cast<float>(y_zero);

@@ -1,5 +1,6 @@
-// Kernels that divide a row among invocations (shaders/rows.glsl) match one invocation for each row: by subgroups, by
-// workgroups of subgroups and by workgroup memory. Subgroups have any size and may be partly filled.
+// Kernels that divide a row among invocations (shaders/rows.glsl) match kernels with one invocation for each row. Rows
+// are divided by subgroups, by workgroups of subgroups, and by workgroup memory. Subgroups have any size and may be
+// partly filled.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -25,14 +26,14 @@ std::vector<float> Waves(const Dims& dims, float step) {
   return values;
 }
 
-// A graph of one node. Its inputs are waves of the given shapes.
+// A graph of one node. Its inputs are sine waves of the given shapes.
 struct Case {
-  std::string node;  // "Softmax@13<axis=1>"
+  std::string node;  // name, opset and attributes: "Softmax@13<axis=1>"
   std::vector<Dims> x;
   std::vector<Dims> y;
-  std::string kernel;         // without suffix and type
-  std::string constant = "";  // the input that is a constant, "x1" say
-  std::string variant = "";   // behind the suffix of those who share rows
+  std::string kernel;         // shader name without suffixes and type
+  std::string constant = "";  // name of the input that is a constant, such as "x1"; "" for none
+  std::string variant = "";   // part of the shader name behind "_subgroup" or "_shared"
 };
 
 class RowKernels : public OpTest {
@@ -85,7 +86,8 @@ class RowKernels : public OpTest {
     return count;
   }
 
-  // Every way to share rows; `shared`: the kernel has the one without subgroups.
+  // Checks every way to share rows in float and float16. `shared`: the kernel has a variant without subgroups
+  // (_shared).
   void ExpectSame(const Case& each, bool shared) {
     for (const bool half : {false, true}) {
       SCOPED_TRACE(each.node + " of " + ShapeText(each.x[0]) + (half ? " in float16" : ""));
@@ -108,9 +110,10 @@ class RowKernels : public OpTest {
     PreferNothing();
   }
 
-  // Subgroups of any size, full and not: workgroups of so many invocations, and too few of them for all rows. None has
-  // a full subgroup and then one that isn't: the software device counts those wrong. Its loops don't end for
-  // invocations that aren't there, where they are in other loops: `full` leaves out what would meet that.
+  // Checks workgroups of any size, so that subgroups are full or partly filled; two workgroups are too few for all
+  // rows. No workgroup has a full subgroup followed by a partly filled one, because the software device counts those
+  // wrong. That device's nested loops also never end for the missing invocations of a partly filled subgroup: `full`
+  // leaves out the sizes with such subgroups.
   void ExpectSameInGroupsOfAnySize(const Case& each, bool full = false) {
     SCOPED_TRACE(each.node);
     PreferNothing();
@@ -205,7 +208,7 @@ TEST_F(RowKernels, ReductionsOfIntegersAndOfNoNumbers) {
       if (!sums) found.push_back(run(op, "int8", Of<int8_t>({3, 67}, bytes)));
       if (!sums) {
         found.push_back(run(op, "float", Of<float>({3, 67}, floats)));
-        for (size_t i = 0; i < 3; ++i) {  // any NaN is as good
+        for (size_t i = 0; i < 3; ++i) {  // all NaNs count as equal
           float number;
           std::memcpy(&number, found.back().data() + i * sizeof number, sizeof number);
           if (std::isnan(number)) number = kNaN;
@@ -227,7 +230,7 @@ TEST_F(RowKernels, ReductionsOfNothing) {
     ExpectSame({std::string(op) + "@13<axes=[1]>", {{3, 0}}, {{3, 1}}, "reduce"}, false);
 }
 
-// Subgroups compute with 32 bits.
+// Subgroup operations compute with 32 bits, so there is no such kernel for int64.
 TEST_F(RowKernels, ReductionsOfLongIntegersAreAnInvocationsEach) {
   Prefer(Capability::kSubgroup);
   const Tensors y = Run("in x: int64[1,3]\ny = ReduceSum@11<axes=[1]>(x) : int64[1,1]\nout y\n",
@@ -252,7 +255,7 @@ TEST_F(RowKernels, Attention) {
 
 TEST_F(RowKernels, AttentionWithAMaskOfBooleans) {
   std::vector<uint8_t> mask;
-  for (int i = 0; i < 90; ++i) mask.push_back(i >= 45 && i % 3 != 1 ? 1 : 0);  // the first query sees nothing
+  for (int i = 0; i < 90; ++i) mask.push_back(i >= 45 && i % 3 != 1 ? 1 : 0);  // the first query has no keys
   const auto run = [&] {
     return Run(
         "in q: float[1,2,2,8]\nin k: float[1,2,45,8]\nin v: float[1,2,45,8]\nin m: bool[2,45]\n"
@@ -280,7 +283,7 @@ TEST_F(RowKernels, ProductsOfFewRows) {
         ExpectSame({"MatMul@13", {a, b}, {y}, "matmul_split_packed" + rows, "x1"}, m == 1);
       }
     }
-    // Sizes that are no multiples of 4, and either matrix transposed.
+    // Sizes that are no multiples of 4, with either matrix transposed.
     ExpectSame({"MatMul@13", {{m, 67}, {67, 13}}, {{m, 13}}, "matmul_split_any" + rows}, false);
     ExpectSame({"Gemm@13<transB=1>", {{m, 67}, {13, 67}}, {{m, 13}}, "matmul_split_any" + rows}, false);
     ExpectSame({"Gemm@13<transA=1>", {{67, m}, {67, 12}}, {{m, 12}}, "matmul_split_any" + rows}, false);
@@ -303,7 +306,7 @@ TEST_F(RowKernels, ProductsOfBatchesOfNothingAndWithWhatFollows) {
   ExpectSame({"Gemm@13<alpha=0.5, beta=2.0>", {{2, 200}, {200, 20}, {2, 1}}, {{2, 20}}, "matmul_split_rows_4"}, false);
 }
 
-// The weights' numbers don't matter here: that they are read right is tested in sessions (matmul_nbits_test.cpp).
+// The values of the weights don't matter here; matmul_nbits_test.cpp checks in sessions that they are read correctly.
 TEST_F(RowKernels, ProductsWithWeightsOfFewBits) {
   for (const int64_t m : {1, 3, 9}) {
     for (const int64_t bits : {2, 4, 8}) {

@@ -1,4 +1,4 @@
-// Softmax, LogSoftmax and Hardmax: axes of every opset, rows of every length, with and without workgroup memory.
+// Softmax, LogSoftmax and Hardmax: every opset's axes, rows of every length, with and without workgroup memory.
 #include <cmath>
 #include <limits>
 

@@ -1,5 +1,5 @@
-// Kernels that share tiles in workgroup memory give what those without do: on a device that has it, and does better
-// without.
+// Kernels that share tiles in workgroup memory give the same results as kernels that do not. The software device has
+// such memory and is faster without it.
 #include <cmath>
 #include <sstream>
 
@@ -16,7 +16,7 @@ OpTensor Waves(const Dims& dims, float step) {
 
 class Tiled : public OpTest {
  protected:
-  // Checks the report of the last run.
+  // Checks that the notes of the last run contain `words`.
   void ExpectNote(std::string_view words) {
     std::string all;
     for (const auto& [node, note] : program().notes) all += note + "\n";
@@ -53,8 +53,8 @@ TEST_F(Tiled, ConvolutionsInGroupsWithResidualAndActivation) {
                activation == std::string_view("Relu") ? "conv_tiled.f32" : "conv_tiled_long.f32");
 }
 
-// Sizes that are no multiples of a tile, for tiles of each size (ops/workgroup_tiles.h): 32, 64 and 128. For tiles of
-// 32 slices of the workgroup share the steps.
+// Sizes that are no multiples of a tile, for tiles of 32, 64 and 128 (ops/workgroup_tiles.h). With tiles of 32, slices
+// of the workgroup share the steps along k.
 struct TiledProduct {
   int64_t batches, m, k, n;
   const char* tiles;

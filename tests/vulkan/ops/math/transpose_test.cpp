@@ -1,4 +1,5 @@
-// Matrices that are transposed in tiles of a workgroup's memory, which the software device is only told to use.
+// Transposition of matrices in tiles of workgroup memory. The software device uses these kernels only when a test
+// prefers them.
 
 #include <numeric>
 
@@ -14,7 +15,7 @@ class TiledTranspose : public OpTest {
     Prefer(Capability::kSharedMemory);
   }
 
-  // Transposes [batch, rows, columns] with numbered elements.
+  // Transposes a tensor of shape [batch, rows, columns] with distinct elements, and checks each.
   template <typename T>
   void ExpectTransposed(const char* type, int64_t batch, int64_t rows, int64_t columns) {
     std::vector<T> x(static_cast<size_t>(batch * rows * columns));
