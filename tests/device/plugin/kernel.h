@@ -33,11 +33,11 @@ class Kernel : public std::enable_shared_from_this<Kernel> {
   // True while an Execute or submitted work uses the kernel.
   bool IsInUse() const { return users_ != 0; }
   void Describe(EpKernelInfo* info) const;
-  // `state` may be null.
+  // Runs the program once. `state` may be null.
   void Execute(const std::shared_ptr<State>& state, EpRun* run);
 
  private:
-  struct Call;   // one Execute
+  struct Call;   // data of one Execute
   struct InUse;  // references that submitted work holds
 
   bool IsOnDevice() const { return options_.is_async || options_.memories != EP_MEMORIES_HOST; }
