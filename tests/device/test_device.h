@@ -14,9 +14,9 @@
 //   EXPECT_EQ(control.copied_bytes, 0u);
 //
 // Options of the provider
-//   claims: comma-separated operators; default: all supported ones, which are Add, Sub, Mul, Neg, Relu, Identity, MatMul
-//           (of float), and TensorScatter (of float, along the second last axis, as for a KV cache; it writes over its
-//           first input if the host allows it)
+//   claims: comma-separated operators; default: all supported ones, which are Add, Sub, Mul, Neg, Relu, Identity,
+//           MatMul (of float), and TensorScatter (of float, along the second last axis, as for a KV cache; it writes
+//           over its first input if the host allows it)
 //   each:   1: every node becomes a partition of its own (default 0)
 //   second: comma-separated operators: a partition that starts with one of these runs on the second of the provider's
 //           devices (option `device: "0,1"` of the host), all others on the first (default: none)
