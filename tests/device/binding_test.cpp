@@ -1,4 +1,4 @@
-// Outputs that are bound: written where the application wants them, without a copy where that is possible.
+// Bound outputs: they are written into the application's memory, without a copy if that is possible.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ class BindingTest : public DeviceTest {
   }
   static OutputBinding ToValue(ValuePtr value) { return {std::move(value), nullptr}; }
   static OutputBinding ToMemory(std::shared_ptr<core::DeviceMemory> memory) { return {nullptr, std::move(memory)}; }
-  // Memory with numbers that no run makes.
+  // Returns a value in device memory, filled with 77, which no run computes.
   ValuePtr Room(int number = 0, size_t memory = 0) { return InMemory(Floats({4}, {77, 77, 77, 77}), number, memory); }
 
   const ValuePtr x_ = Floats({4}, {1, -2, 3, -4});
@@ -43,7 +43,7 @@ class BindingTest : public DeviceTest {
 
 constexpr std::string_view kNeg = "g (float[4] x) => (float[4] y) { y = Neg(x) }";
 
-// --- where outputs end
+// --- memory that outputs are written to
 
 TEST_F(BindingTest, AnOutputIsWrittenIntoTheValueThatIsBound) {
   const auto session = Open(kNeg, OnDevice());
@@ -207,7 +207,7 @@ TEST_F(BindingTest, TensorsWithoutElementsCanBeBound) {
   EXPECT_EQ(RunBound(*session, {none}, {ToMemory(Memory(0))})[0]->element_count(), 0u);
 }
 
-// --- outputs bound to the value that the run reads
+// --- outputs bound to an input of the same run
 
 TEST_F(BindingTest, ACacheOfKeysAndValuesStaysInPlaceForAThousandSteps) {
   const auto session = Open(R"(g (float[1,1,1000,2] past, float[1,1,1,2] new, int64[1] at) =>
@@ -299,7 +299,7 @@ TEST_F(BindingTest, AliasIsWrittenInPlaceWhenItHasNoOtherReader) {
 }
 
 TEST_F(BindingTest, AnAliasIsNotUsedWhereTheInputIsReadTwiceByTheKernel) {
-  // Over its first input, but the second one is the same.
+  // The output may be written over the first input, but the second input is the same value.
   const auto session = Open("g (float[4] x) => (float[4] y) { y = Add(x, x) }", OnDevice({{"aliases", "1"}}));
   const ValuePtr x = InMemory(x_);
   for (int run = 0; run < 3; ++run) RunBound(*session, {x}, {ToValue(x)});
@@ -360,7 +360,7 @@ TEST_F(BindingTest, MemoryThatOverlapsAnInputIsWrittenWhenAllIsDone) {
   }
 }
 
-// --- what can't be bound
+// --- bindings that are refused
 
 TEST_F(BindingTest, TwoOutputsCanNotHaveTheSameMemory) {
   for (const SessionOptions& options : {OnDevice(), OptionsFor({"cpu"})}) {
@@ -464,7 +464,7 @@ TEST_F(BindingTest, KernelsGetANumberWhenTheyHaveTheSameMemoryInEachRun) {
   core::BindingNumbers numbers;
   for (int run = 0; run < 5; ++run) RunBound(*session, {x}, {ToValue(y)}, &numbers);
   EXPECT_EQ(control_.bindings_seen, 5u);
-  // Other memory, another shape, and back.
+  // Other memory, another shape, and the first binding again.
   RunBound(*session, {InMemory(Floats({4}, {5, 6, 7, 8}))}, {ToValue(y)}, &numbers);
   EXPECT_THAT(Read(y), ElementsAre(-5, -6, -7, -8));
   RunBound(*session, {InMemory(Floats({2}, {5, 6}))}, {ToValue(InMemory(Floats({2}, {7, 7})))}, &numbers);
@@ -504,7 +504,7 @@ TEST_F(BindingTest, EightThreadsWithBindingsOfTheirOwn) {
       const auto number = static_cast<float>(thread);
       const ValuePtr x = InMemory(Floats({4}, {number, number, number, number}));
       core::BindingNumbers numbers;
-      // x = -(x + 1): after an even number of runs x has its first value again.
+      // Each run computes x = -(x + 1), so after an even number of runs x has its first value again.
       for (int run = 0; run < 30; ++run) RunBound(*session, {x, w}, {ToValue(x)}, &numbers);
       if (Read(x) != std::vector<float>(4, number)) ++wrong;
     });

@@ -1,4 +1,4 @@
-// Sessions from contexts of the test device, and of kernels that have no states: they run on devices as others do.
+// Sessions from contexts of the test device, and of kernels without states: they run on devices as other sessions do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 using testing::UnorderedElementsAre;
 
-// Five partitions, on two devices, with constants of both types that there are.
+// The graph makes five partitions on two devices, with constants of both supported types.
 constexpr std::string_view kGraph = R"(g (float[N, 2] x, float[1, 4, 2] cache, float[1, 1, 2] update)
     => (float[N, 2] y, float[1, 4, 2] next) {
   w = Constant <value = float[2, 2] {1, 2, 3, 4}> ()

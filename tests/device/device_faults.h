@@ -1,5 +1,4 @@
-// The test device with something wrong with it: a fault from its manifest, or functions of its table that a test has
-// replaced.
+// The test device with a fault: either one that its manifest names, or functions of its table that a test replaces.
 //
 //   const FaultyManifest manifest("no_memories");
 //   environment_ = DeviceEnvironment({manifest.path()});     // "test_device" is that one now

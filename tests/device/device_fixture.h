@@ -1,4 +1,4 @@
-// Sessions on the test device, and what must hold after each of them.
+// Fixture for sessions on the test device, and the checks that follow each test.
 //
 //   class MyTest : public DeviceTest {};
 //   TEST_F(MyTest, …) {
@@ -6,7 +6,7 @@
 //     EXPECT_EQ(CopiesOf([&] { session->Run(inputs); }), (Copies{.ends = 2, .bytes = 16, .calls = 2}));
 //   }
 //
-// When a test is over, the device must have no complaint about the host, and all that the test made must be gone.
+// After each test, the device must have no complaint about the host, and all objects that the test made must be gone.
 #pragma once
 
 #include <fmt/format.h>
@@ -40,11 +40,11 @@ namespace epiphyte::test {
 using ProviderOptions = std::map<std::string, std::string>;
 using Values = std::vector<core::ValuePtr>;
 
-// Folder of the test device and its manifests.
+// Returns the folder of the test device and its manifests.
 inline std::filesystem::path DeviceFolder() { return std::filesystem::path(EPIPHYTE_TEST_DEVICE).parent_path(); }
 
-// An environment with the plugins of the test device and of the build tree, and without installed ones. `more`: folders
-// or single manifests that come before these.
+// Returns an environment with the plugins of the test device and of the build tree, and without installed ones. `more`:
+// folders or single manifests that take precedence.
 inline std::shared_ptr<core::Environment> DeviceEnvironment(std::vector<std::filesystem::path> more = {}) {
   core::CatalogOptions options;
   options.use_environment = false;
@@ -54,7 +54,7 @@ inline std::shared_ptr<core::Environment> DeviceEnvironment(std::vector<std::fil
   return std::make_shared<core::Environment>(std::move(options));
 }
 
-// Options that make each node a partition of its own on the test device's first plugin. The rest runs on the CPU.
+// Options with each node as a partition of its own on the first plugin of the test device. Other nodes run on the CPU.
 inline core::SessionOptions OnDevice(ProviderOptions options = {}) {
   core::SessionOptions session = OptionsFor({"test_device", "cpu"});
   options.try_emplace("each", "1");
@@ -62,14 +62,14 @@ inline core::SessionOptions OnDevice(ProviderOptions options = {}) {
   return session;
 }
 
-// Like OnDevice, on two devices of the plugin: partitions of the operators in `second` are on the second one.
+// Like OnDevice, with two devices of the plugin. Partitions of the operators in `second` are on the second device.
 inline core::SessionOptions OnTwoDevices(std::string second, ProviderOptions options = {}) {
   options.emplace("device", "0,1");
   options.emplace("second", std::move(second));
   return OnDevice(std::move(options));
 }
 
-// Like OnDevice, on both plugins.
+// Like OnDevice, with both plugins.
 inline core::SessionOptions OnTwoPlugins(ProviderOptions first, ProviderOptions second) {
   core::SessionOptions session = OptionsFor({"test_device", "test_device_b", "cpu"});
   first.try_emplace("each", "1");
@@ -79,7 +79,7 @@ inline core::SessionOptions OnTwoPlugins(ProviderOptions first, ProviderOptions 
   return session;
 }
 
-// Waits until another thread or the device has reached a state. Returns false after a time that is always enough.
+// Waits until `reached` returns true. Returns false after 60 seconds, which is always enough.
 inline bool WaitUntil(const std::function<bool()>& reached) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (!reached()) {
@@ -89,7 +89,7 @@ inline bool WaitUntil(const std::function<bool()>& reached) {
   return true;
 }
 
-// Copies that the device made during a body.
+// Number of copies, their bytes, and the calls of Copy that the device counted during a body.
 struct Copies {
   uint64_t ends = 0;
   uint64_t bytes = 0;
@@ -102,7 +102,8 @@ struct Copies {
 
 class DeviceTest : public testing::Test {
  protected:
-  // Work of a device waits as long as there is one of these. They go before what waits for the work.
+  // The device starts no work while a Hold exists. Destroy it before anything that waits for the work, or a test
+  // deadlocks.
   class Hold {
    public:
     explicit Hold(int device) : hold_(TestDevice().hold[device]) { hold_ = 1; }
@@ -136,7 +137,7 @@ class DeviceTest : public testing::Test {
     const std::string bytes = Model(graph);
     return std::make_unique<core::Session>(*environment_, bytes.data(), bytes.size(), options);
   }
-  // Result of the same graph on the CPU.
+  // Returns the outputs of the same graph on the CPU.
   Values OnCpu(std::string_view graph, const Values& inputs) { return Open(graph, OptionsFor({"cpu"}))->Run(inputs); }
 
   core::PluginDevice& Device(int number) {
@@ -145,18 +146,18 @@ class DeviceTest : public testing::Test {
     if (device == nullptr) throw std::runtime_error("the test device has no memory of its own");
     return *device;
   }
-  // Memory 0 "arena", 1 "shared" of device `number`, counted as the control does.
+  // Returns memory 0 "arena" or 1 "shared" of device `number`; devices 2 and 3 belong to the second plugin.
   const std::shared_ptr<core::DeviceMemory>& Memory(int number, size_t memory = 0) {
     return Device(number).memories().at(memory);
   }
   core::ValuePtr InMemory(const core::ValuePtr& value, int number = 0, size_t memory = 0) {
     return core::ToDevice(*value, *Memory(number, memory), environment_->devices(), nullptr, "a value of the test");
   }
-  // Numbers of a tensor in any memory.
+  // Returns the elements of a tensor in any memory.
   std::vector<float> Read(const core::ValuePtr& value) {
     return FloatsOf(*core::ToHost(value, environment_->devices()));
   }
-  // Numbers of each tensor.
+  // Returns the elements of each tensor.
   std::vector<std::vector<float>> Read(const Values& values) {
     std::vector<std::vector<float>> numbers;
     for (const core::ValuePtr& value : values) numbers.push_back(Read(value));
@@ -170,14 +171,14 @@ class DeviceTest : public testing::Test {
     return {control_.copies - before.ends, control_.copied_bytes - before.bytes, control_.copy_calls - before.calls};
   }
 
-  // A run on a thread of its own.
+  // Starts a run on a thread of its own.
   static std::future<Values> Start(core::Session& session, Values inputs, core::RunSettings settings = {}) {
     return std::async(std::launch::async, [&session, inputs = std::move(inputs), settings = std::move(settings)] {
       return session.Run(inputs, settings);
     });
   }
 
-  // Work that has ended, of device `number`, in that order.
+  // Returns the finished work of device `number`, in the order in which it ended.
   std::vector<TestDeviceSpan> Spans(int number) {
     const std::lock_guard lock(control_.mutex);
     std::vector<TestDeviceSpan> spans;
@@ -199,7 +200,7 @@ class DeviceTest : public testing::Test {
     return text;
   }
 
-  // Counts of all live objects that have to be released.
+  // Returns the counts of all live objects that must be released by the end of the test.
   std::string Live() const {
     return fmt::format("{} buffers of {} bytes, {} streams, {} states, {} statuses", control_.live_buffers.load(),
                        control_.live_bytes.load(), control_.live_streams.load(), control_.live_states.load(),

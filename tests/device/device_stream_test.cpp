@@ -1,4 +1,4 @@
-// Streams: points that grow, waits on the device, failures that last, and plugins that lie about any of it.
+// Streams: growing points, waits on the device, lasting failures, and plugins that violate these rules.
 #include "core/device/device_stream.h"
 
 #include <gmock/gmock.h>
@@ -266,7 +266,7 @@ EpStatus* EP_CALL NeverInTime(EpStream*, uint64_t, uint64_t) {
   return core::HostInfo()->status->Create(EP_STATUS_TIMEOUT, "too long");
 }
 const EpDeviceApi* real_api = nullptr;
-// Refuses every copy to the host while work is under way.
+// Refuses every copy to host memory.
 EpStatus* EP_CALL RefuseCopiesToTheHost(EpStream* stream, const EpCopy* copies, uint64_t count) {
   if (copies[0].to.buffer == nullptr)
     return core::HostInfo()->status->Create(EP_STATUS_NOT_IMPLEMENTED, "not this way");

@@ -1,5 +1,5 @@
-// Failures on a device. Each ends in an error that names it, and leaves a session, a device or an environment that
-// still works.
+// Failures on a device. Each ends in an error that names it, and the session, the device or the environment still
+// works.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,8 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// Six submissions: x there, Relu, a back, b there, Neg, y back.
+// A run makes six submissions: copy x to the device, Relu, copy a to the host, copy b to the device, Neg, copy y to the
+// host.
 constexpr std::string_view kThereAndBack = "g (float[4] x) => (float[4] y) { a = Relu(x) b = Abs(a) y = Neg(b) }";
 constexpr int64_t kSubmissions = 6;
 
@@ -33,7 +34,7 @@ class FailureTest : public DeviceTest {
   const Values inputs_ = {Floats({4}, {1, -2, 3, -4})};
 };
 
-// A value of so many MiB.
+// Returns a value of that many MiB.
 ValuePtr Mebibytes(int64_t count) {
   return Floats({count << 18}, std::vector<float>(static_cast<size_t>(count) << 18, 1));
 }
@@ -199,7 +200,7 @@ TEST_F(FailureTest, ALossWhileOthersRunLeavesNothingBehind) {
     const Hold hold(0);
     for (int i = 0; i < 4; ++i) runs.push_back(std::async(std::launch::async, [&] { return Outcome(*session); }));
     EXPECT_TRUE(WaitUntil([&] { return control_.executes == 4u; }));
-    control_.lose_in[0] = 0;  // counted over the submissions from now on
+    control_.lose_in[0] = 0;  // counted from the submissions that follow
   }
   int lost = 0;
   for (auto& run : runs) {
@@ -245,7 +246,7 @@ TEST_F(FailureTest, AnErrorForWantOfMemoryNamesWhatIsInUse) {
 }
 
 TEST_F(FailureTest, ValuesOfARunThatAreDoneWithMakeRoomForItsOthers) {
-  // x and a have 4 MiB each, b and y a quarter of that, so that they can't have the memory of x.
+  // x and a take 4 MiB each, b and y a quarter of that, so b and y can't reuse the memory of x.
   control_.capacity[0] = uint64_t{17} << 19;
   const auto session = Open(R"(g (float[N, 4] x, float[4, 1] w, float[1, 1] v) => (float[N, 1] y) {
     a = Relu(x)
@@ -339,7 +340,7 @@ TEST_F(FailureTest, ARunThatIsCancelledWhenAllIsSubmittedEndsEitherWay) {
 // --- plugins that break the rules
 
 struct Fault {
-  std::string says;         // stands in the error
+  std::string says;         // expected part of the error
   ProviderOptions options;  // options that expose the fault
 };
 
@@ -380,16 +381,16 @@ class FaultTest : public FailureTest, public testing::WithParamInterface<const c
       options["fault"] = fault;
       return OnDevice(std::move(options));
     }
-    // These are asked before there is a provider.
+    // The host asks for these before it creates a provider, so the manifest names the fault.
     manifest_ = std::make_unique<FaultyManifest>(fault);
     environment_ = DeviceEnvironment({manifest_->path()});
     return OnDevice(std::move(options));
   }
-  // Everything that a host does with a device, until something fails.
+  // Does everything that a host does with a device. The caller expects that some call fails.
   void UseAll(const SessionOptions& options) {
     const auto session = Open(kThereAndBack, options);
     session->Run(inputs_);
-    // A second stream and, as it has another size, a second buffer.
+    // The value needs a second stream and, because of its size, a second buffer.
     const ValuePtr hundred = InMemory(Floats({100}, std::vector<float>(100, 1)));
     session->Run(inputs_);
     EXPECT_NE(core::PieceOf(*InMemory(inputs_[0], 0, 1))->Map(), nullptr);

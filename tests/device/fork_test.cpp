@@ -1,5 +1,5 @@
-// A child that was forked while sessions and values were on a device: the device is the parent's, and nothing of the
-// child's calls the plugin.
+// A child process that is forked while sessions and values are on a device: the device belongs to the parent, and no
+// object in the child calls the plugin.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -21,7 +21,7 @@ using testing::StartsWith;
 
 class DeviceForkTest : public DeviceTest {
  protected:
-  // The result of `body` in a forked child; "" when the child doesn't end normally within 20 seconds.
+  // Returns the result of `body` in a forked child; "" if the child doesn't end normally within 20 seconds.
   static std::string InChild(const std::function<std::string()>& body) {
     int ends[2];
     if (pipe(ends) != 0) return "no pipe";

@@ -1,5 +1,5 @@
-// A plugin's description of where its kernels run. The host reads only the part that the plugin filled in, and refuses
-// impossible values.
+// The places of kernels, as a plugin describes them. The host reads only the part that the plugin filled in, and
+// refuses impossible values.
 #include "core/abi/kernel_places.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Pools over a plugin's memory: released memory is reused, limits hold, and shortage and loss end in an error that says
-// what to do.
+// Pools over a plugin's memory: released memory is reused, limits hold, and shortage and device loss end in an error
+// that says what to do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -40,14 +40,14 @@ class MemoryPool : public FaultyDeviceTest {
     return Memory(0)->Take(bytes, account, "output 'y'");
   }
   const core::LoadedPlugin& Plugin() { return Device(0).plugin(); }
-  // Another pool over memory 0 of device 0, described by `info`.
+  // Returns another pool over memory 0 of device 0, described by `info`.
   std::shared_ptr<DeviceMemory> MemoryAs(EpMemoryInfo info) {
     return std::make_shared<DeviceMemory>(DeviceMemory::Owner{&Plugin(), &Device(0).api(), {}}, 0, 0, info);
   }
   static EpMemoryInfo Info(uint32_t flags, uint64_t max_buffer) {
     return {sizeof(EpMemoryInfo), flags, "arena", 256, max_buffer, 0, 0};
   }
-  // A buffer that the plugin made by itself.
+  // Returns a buffer that the plugin allocated outside of any pool.
   EpBuffer* Foreign(uint64_t bytes) {
     EpBuffer* buffer = nullptr;
     core::ThrowIfFailed(Device(0).api().Allocate(Plugin().plugin, 0, 0, bytes, &buffer), "Allocate");
@@ -89,7 +89,7 @@ TEST_F(MemoryPool, WhatIsGivenBackIsUsedAgain) {
     const uint64_t allocations = control_.allocations;
     for (int i = 0; i < 100; ++i) {
       piece = nullptr;
-      piece = Take(bytes - static_cast<uint64_t>(i));  // all have one size class
+      piece = Take(bytes - static_cast<uint64_t>(i));  // all have the same size class
       EXPECT_EQ(piece->buffer(), buffer);
     }
     EXPECT_EQ(control_.allocations, allocations);
@@ -120,7 +120,7 @@ TEST_F(MemoryPool, AValueWithoutElementsHasAPlaceOfItsOwn) {
 
 TEST_F(MemoryPool, NoTwoValuesOverlapWhateverTheThreadsDo) {
   std::mutex mutex;
-  std::map<EpBuffer*, std::map<uint64_t, uint64_t>> taken;  // end by begin
+  std::map<EpBuffer*, std::map<uint64_t, uint64_t>> taken;  // key: begin of a piece; value: its end
   std::atomic<int> overlaps{0};
   const auto work = [&](unsigned seed) {
     std::mt19937 random(seed);
@@ -262,7 +262,7 @@ TEST_F(MemoryPool, AfterALossNothingFromBeforeIsUsedAgain) {
   EXPECT_GT(control_.frees, frees) << "what the pool kept goes at once";
   EXPECT_TRUE(small->IsLost());
   EXPECT_EQ(Memory(0)->use().kept_bytes, 0u);
-  const core::DeviceStream stream(Device(0));  // it has come back
+  const core::DeviceStream stream(Device(0));  // a new stream brings the device back
   const Piece later = Take(kKiB);
   EXPECT_FALSE(later->IsLost());
   EXPECT_NE(later->buffer(), slab);

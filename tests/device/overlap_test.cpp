@@ -1,5 +1,5 @@
-// Concurrency of work, and the dependencies between it. Work is held until other work has ended, so a serial execution
-// would never end.
+// Concurrency of work, and its dependencies. Work is held until other work has ended, so a serial execution would never
+// end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using testing::ElementsAre;
 
 class OverlapTest : public DeviceTest {
  protected:
-  // Runs while `held` does nothing until `free` has done `what`.
+  // Runs the session while device `held` is held, and releases it when device `free` has finished the work `what`.
   Values RunPast(int held, int free, std::string_view what, Session& session) {
     std::future<Values> run;
     Hold hold(held);
@@ -130,7 +130,7 @@ TEST_F(OverlapTest, OneStreamKeepsItsOrderWithoutSignals) {
 }
 
 TEST_F(OverlapTest, TheHostGoesOnWhileTheDeviceWorks) {
-  // Abs is the CPU's; what comes after it on the device is submitted although nothing has been done there yet.
+  // Abs runs on the CPU. The later steps on the device are submitted although nothing has been done there yet.
   const auto session = Open(R"(g (float[4] x) => (float[4] y) {
     p = Mul(x, x)
     h = Abs(x)
@@ -173,7 +173,7 @@ TEST_F(OverlapTest, AKernelThatIsNotAsyncIsDoneWhenExecuteReturns) {
   std::future<Values> run;
   Hold hold(0);
   run = Start(*session, {x_});
-  // Its input is copied by the host before, and is held: Execute must not have been called.
+  // The host copies the kernel's input first, and that copy is held. Execute must not have been called.
   EXPECT_TRUE(WaitUntil([&] { return control_.synchronizes == 1u; }));
   EXPECT_EQ(control_.executes, 0u);
   hold.Release();

@@ -1,4 +1,4 @@
-// Locations of a run's values, observed through the copies.
+// Places of a run's values, observed through the copies that the device counts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -327,7 +327,7 @@ TEST_F(PlacementTest, ADeepChainNeedsTheMemoryOfFewValues) {
   EXPECT_EQ(Memory(0)->use().kept_bytes, 0u);
 }
 
-// --- all of it
+// --- all options together
 
 TEST_F(PlacementTest, EveryWayOfTheDeviceGivesTheNumbersOfTheCpu) {
   constexpr std::string_view kGraph = R"(g (float[N] x, bool c, int64 n) => (float[N] y, float[N] z, float[N] m) {
@@ -348,13 +348,14 @@ TEST_F(PlacementTest, EveryWayOfTheDeviceGivesTheNumbersOfTheCpu) {
   })";
   const Values inputs = {x_, Bools({}, {true}), Int64s({}, {3})};
   const std::vector<std::vector<float>> expected = Read(OnCpu(kGraph, inputs));
-  // Covers every combination of any three of the seven options that are on or off (a covering array of strength 3).
+  // The rows cover every combination of any three of the seven options that are on or off (a covering array of strength
+  // 3).
   const auto parity = [](unsigned bits) { return static_cast<unsigned>(std::popcount(bits) % 2); };
   for (const char* memory : {"arena", "shared", "both", "host"}) {
     for (unsigned row = 0; row < 16; ++row) {
       const unsigned ways = row | parity(row & 0b0111) << 4 | parity(row & 0b1110) << 5 | parity(row & 0b1011) << 6;
       const auto way = [ways](unsigned bit) { return std::string(1, (ways >> bit & 1) != 0 ? '1' : '0'); };
-      // A value in host memory has no buffer that could be adopted.
+      // A value in host memory has no buffer to adopt.
       const std::string adopt = memory == std::string_view("host") ? "0" : way(3);
       const ProviderOptions options = {{"memory", memory}, {"each", way(0)},    {"host_io", way(1)}, {"async", way(2)},
                                        {"adopt", adopt},   {"aliases", way(4)}, {"state", way(5)}};

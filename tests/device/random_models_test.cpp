@@ -1,5 +1,5 @@
-// Random models, places, inputs and bindings. Each run gives the CPU's numbers and writes only where it is asked to.
-// The device checks concurrent use on its streams and has no complaint.
+// Random models with random places, inputs and bindings. Each run gives the CPU's numbers and writes only where it
+// should. The device checks concurrent use on its streams and has no complaint.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ using core::ValuePtr;
 class Lot {
  public:
   explicit Lot(unsigned seed) : numbers_(seed) {}
-  // 0 to `count` - 1.
+  // Returns a random number from 0 to `count` - 1.
   size_t Below(size_t count) { return numbers_() % count; }
   bool OneIn(size_t count) { return Below(count) == 0; }
   std::string Flag() { return OneIn(2) ? "1" : "0"; }
@@ -43,7 +43,7 @@ struct RandomModel {
   size_t output_count = 0;
 };
 
-// Abs, Max and Min are the host's. The numbers at most double from node to node, and so stay exact.
+// Abs, Max and Min run on the CPU. Numbers grow by at most a factor of 2 for each node, so they stay exact.
 RandomModel MakeModel(Lot& lot) {
   std::vector<std::string> values = {"x0", "x1", "x2"};
   std::string body;
@@ -63,7 +63,7 @@ RandomModel MakeModel(Lot& lot) {
     }
     values.push_back(name);
   }
-  // The last one, and others that anything may read, too.
+  // Outputs are the last value and some of the earlier ones, which other nodes may read, too.
   std::vector<std::string> outputs = {values.back()};
   for (size_t i = kInputs; i + 1 < values.size(); ++i) {
     if (lot.OneIn(4)) outputs.push_back(values[i]);
@@ -88,7 +88,7 @@ ProviderOptions MakeOptions(Lot& lot) {
 
 class RandomModels : public DeviceTest, public testing::WithParamInterface<unsigned> {
  protected:
-  // `devices`: the devices that provide the session's memory.
+  // `devices`: set to the devices that provide the session's memory.
   SessionOptions MakeSession(Lot& lot, std::vector<int>* devices) {
     switch (lot.Below(3)) {
       case 0: *devices = {0}; return OnDevice(MakeOptions(lot));
@@ -103,7 +103,7 @@ class RandomModels : public DeviceTest, public testing::WithParamInterface<unsig
     }
   }
 
-  // A copy of a host value in one of the memories, or another in host memory.
+  // Returns a copy of a host value in one of the devices' memories or in other host memory.
   ValuePtr SomewhereElse(Lot& lot, const core::Value& value, const std::vector<int>& devices) {
     ValuePtr copy = Floats({value.dims().begin(), value.dims().end()}, FloatsOf(value));
     if (lot.OneIn(3)) return copy;

@@ -1,4 +1,4 @@
-// Runs of sessions with devices: many at once, from contexts, with limits, in profiles.
+// Runs of sessions with devices: many at the same time, from contexts, with limits, with profiles.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,8 +30,7 @@ constexpr int kThreads = 8;
 
 class RunTest : public DeviceTest {
  protected:
-  // The first failure that a thread found; "" when there was none. `run` gets a number that differs between threads and
-  // rounds.
+  // Returns the first failure in any thread; "" if there was none. Each call of `run` gets another number.
   static std::string OnManyThreads(int rounds, const std::function<void(int64_t number)>& run) {
     std::mutex mutex;
     std::string failure;
@@ -55,7 +54,7 @@ class RunTest : public DeviceTest {
     return failure;
   }
 
-  // y = |2 x| · 2 x - x, |2 x| being the CPU's; b = |2 x|
+  // The model computes b = |2 x| on the CPU, and y = b * 2 x - x.
   static constexpr std::string_view kMixed = R"(g (float[N] x) => (float[N] y, float[N] b) {
     a = Add(x, x)
     b = Abs(a)
@@ -63,7 +62,7 @@ class RunTest : public DeviceTest {
     n = Neg(x)
     y = Add(c, n)
   })";
-  // Throws when a run of kMixed gives something else. Numbers and shapes follow from `number`.
+  // Runs kMixed with numbers and shapes that follow from `number`. Throws if the outputs are wrong.
   static void RunMixed(Session& session, int64_t number, const core::RunSettings& settings = {}) {
     const auto size = static_cast<size_t>(number * 37 % 300);
     std::vector<float> x(size), y(size), b(size);
@@ -246,7 +245,7 @@ TEST_F(RunTest, AValueOnItsWayBackHasTheLimitOfAValue) {
   EXPECT_EQ(run(1000), "OK");
 }
 
-// --- run information that kernels and profiles get
+// --- information about runs for kernels and profiles
 
 TEST_F(RunTest, AProfileHasAnEventForEachStepAndTheTagOfTheRun) {
   TempDir dir;

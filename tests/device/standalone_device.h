@@ -1,4 +1,4 @@
-// The test device by itself: a plugin of the library, and a host that makes statuses and nothing else.
+// Fixture for the test device without a session: a plugin of the library, and a host that only makes statuses.
 //
 //   TEST_F(StandaloneDeviceTest, …) {
 //     EpStream* stream = plugin->Stream(0);
@@ -99,7 +99,7 @@ class Plugin {
     const EpStatusCode code = CodeOf(api->Signal(stream, &point));
     return code != EP_STATUS_OK ? code : CodeOf(api->Synchronize(stream, point, UINT64_MAX));
   }
-  // The numbers in a buffer.
+  // Returns the numbers in a buffer.
   std::vector<int> Read(EpBuffer* buffer, size_t count) const {
     std::vector<int> numbers(count, -1);
     EpStream* stream = Stream(0);
@@ -134,7 +134,7 @@ class StandaloneDeviceTest : public ::testing::Test {
     EXPECT_EQ(Live(), before);
   }
   std::vector<int64_t> Live() const { return {control.live_buffers, control.live_bytes, control.live_streams}; }
-  // The newest complaint. Expects exactly one more than before.
+  // Returns the newest complaint, and expects that exactly one was added since the last call.
   std::string NewComplaint() {
     ++expected_violations;
     const std::lock_guard lock(control.mutex);

@@ -1,4 +1,4 @@
-// Kernels of the test device by themselves, on a host that makes the mistakes which they must see.
+// Kernels of the test device without a session. The test's host makes mistakes that the kernels must detect.
 #include <cstring>
 #include <deque>
 #include <map>
@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// --- a host with one run at a time
+// --- a host that runs one kernel at a time
 
 struct Tensor {
   EpTensorView view = {};
@@ -83,11 +83,11 @@ constexpr EpHostInfo kHost = [] {
   return host;
 }();
 
-// A payload with one graph of one step, Add of its two inputs.
+// A payload with one program of one step: Add of its two inputs.
 std::string AddOfTwo() {
   std::string bytes;
   const auto number = [&](auto value) { bytes.append(reinterpret_cast<const char*>(&value), sizeof value); };
-  number(uint32_t{1});  // graphs
+  number(uint32_t{1});  // number of programs
   number(uint32_t{1});
   bytes += "g";
   number(uint32_t{2});  // inputs
@@ -167,7 +167,7 @@ class TestDeviceKernels : public StandaloneDeviceTest {
     view.data = host_.emplace_back(std::move(numbers)).data();
     return New(view);
   }
-  // Filled by `stream_`.
+  // Returns a tensor in device memory. `stream_` fills it.
   Tensor& OnDevice(uint32_t memory, std::vector<float> numbers) {
     EpTensorView view = {};
     view.buffer = buffers_.emplace_back(plugin->Allocate(0, memory, 1024));
@@ -300,7 +300,7 @@ TEST_F(TestDeviceKernels, ThatAreNotAsyncSeeAnInputThatIsNotReady) {
   Load({{"async", "0"}});
   EXPECT_EQ(Execute(*a_, *b_, *y_), EP_STATUS_OK);
   EXPECT_THAT(Read(*y_), ElementsAre(11, 22, 33, 44));
-  // One stream is still writing a value, because it waits for work of another device.
+  // A stream is still writing the value, because it waits for work of another device.
   EpStream* other = streams_.emplace_back(plugin->Stream(1));
   EpBuffer* far = buffers_.emplace_back(plugin->Allocate(1, 0, 16));
   control.hold[1] = 1;

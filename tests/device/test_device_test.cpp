@@ -1,4 +1,4 @@
-// The test device by itself, through its table: what the tests of devices rely on.
+// The test device through its function table: the behaviour on which the tests of devices rely.
 #include <unistd.h>
 
 #include <cerrno>
@@ -342,7 +342,7 @@ TEST_F(TestDevicePlugin, SeesStreamsThatUseOneMemoryWithoutWaiting) {
   std::vector<int> read(4);
   control.hold[0] = 1;
   EXPECT_EQ(plugin->Copy(writer, Host(one_to_four.data()), In(buffer), 16), EP_STATUS_OK);
-  // Another part of the buffer is another value.
+  // Another part of the buffer may belong to another value, so this is no race.
   EXPECT_EQ(plugin->Copy(reader, In(buffer, 256), Host(read.data()), 16), EP_STATUS_OK);
   EXPECT_EQ(control.violations, 0u);
   EXPECT_EQ(plugin->Copy(reader, In(buffer), Host(read.data()), 16), EP_STATUS_OK);
@@ -377,8 +377,7 @@ TEST_F(TestDevicePlugin, SeesTwoThreadsInOneStream) {
   EpStream* stream = plugin->Stream(0);
   const uint64_t point = plugin->Signal(stream);
   EXPECT_OK(api.Synchronize(stream, point, UINT64_MAX));
-  // A listener for a point that is already reached is called at once, inside OnReached. During that call this thread
-  // uses the stream.
+  // A listener for a reached point is called at once, inside OnReached. During that call this thread uses the stream.
   struct Meanwhile {
     const Plugin& plugin;
     EpStream* stream;

@@ -1,4 +1,4 @@
-// Tensors between host memory and devices, when no run does it.
+// Copies of tensors between host memory and devices outside of runs.
 #include "core/device/transfer.h"
 
 #include <gmock/gmock.h>
@@ -98,7 +98,7 @@ TEST_F(Transfer, BetweenPluginsItGoesThroughHostMemory) {
   EXPECT_EQ(CopiesOf([&] { to = InMemory(from, 3); }), (Copies{2, 4000, 2}));
   EXPECT_EQ(PieceOf(*to)->pool(), Memory(3));
   EXPECT_EQ(Read(to), FloatsOf(*x));
-  // One end is host memory for the other plugin, too.
+  // To the second plugin, mappable memory of the first is host memory, so one copy is enough.
   EXPECT_EQ(CopiesOf([&] { to = InMemory(InMemory(x, 0, 1), 2); }), (Copies{1, 2000, 1}));
   EXPECT_EQ(Read(to), FloatsOf(*x));
 }

@@ -26,7 +26,7 @@ constexpr std::string_view kNeg = "g (float[4] x) => (float[4] y) { y = Neg(x) }
 
 class ValuesTest : public DeviceTest {
  protected:
-  // The first output as a new value in that memory.
+  // Runs the session and returns its first output as a new value in that memory.
   static ValuePtr RunTo(const std::shared_ptr<core::DeviceMemory>& memory, Session& session, const Values& inputs) {
     RunBindings bindings;
     bindings.outputs.resize(session.outputs().size());
@@ -133,7 +133,7 @@ TEST_F(ValuesTest, ManyThreadsReadOneValue) {
   EXPECT_THAT(Read(x), ElementsAre(1, -2, 3, -4));
 }
 
-// --- how long they live
+// --- lifetime
 
 TEST_F(ValuesTest, AValueOutlivesItsSessionAndItsEnvironment) {
   auto session = Open(kNeg, OnDevice());

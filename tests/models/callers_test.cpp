@@ -1,4 +1,4 @@
-// Concurrent callers of one session get the results of a single caller, whichever threads do the work.
+// Concurrent callers of one session get the results of a single caller, regardless of the threads that do the work.
 
 #include <gtest/gtest.h>
 

@@ -17,8 +17,8 @@
 namespace epiphyte::test {
 namespace {
 
-// A step of float16 is about a thousandth of the value, a step of bfloat16 eight thousandths. A quantized number halfway
-// between two may be rounded to either.
+// A step of float16 is about a thousandth of the value, a step of bfloat16 eight thousandths. A quantized number
+// halfway between two may be rounded to either.
 conformance::Tolerance ToleranceOf(const OperatorCase& one) {
   if (one.type == "bfloat16") return {.relative = 0x1p-7, .absolute = 1e-2};
   if (one.type == "float16") return {.relative = 0x1p-9, .absolute = 1e-3};

@@ -23,7 +23,7 @@ std::vector<float> WindowWaves(int64_t count, double step) {
 int64_t ElementsIn(const Shape& dims) { return cpu::Dims(dims).Count(); }
 
 struct WindowCase {
-  Shape x, w;  // [N, C, d…], [M, C, k…]
+  Shape x, w;  // shapes [N, C, d…] and [M, C, k…]
   std::vector<int64_t> strides, dilations, pads;
 
   kit::ConvolutionShape Resolved() const {

@@ -111,7 +111,7 @@ TEST(SmallWeights, OfConvolutionsStaySmall) {
     SCOPED_TRACE(transposed ? "transposed" : "plain");
     ExpectKeptAs("float16 ", 128 * 160 * 2, Convolution(transposed, Rounded<Float16>(Waves(128 * 160, 0.3))));
     std::vector<float> brains = Rounded<BFloat16>(Waves(128 * 160, 0.3));
-    brains[5] = 0x1p-30f;  // float16 can't hold it
+    brains[5] = 0x1p-30f;  // too small for float16
     ExpectKeptAs("bfloat16 ", 128 * 160 * 2, Convolution(transposed, brains));
   }
 }

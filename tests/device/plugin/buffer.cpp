@@ -17,14 +17,14 @@
 namespace epiphyte::test::device {
 namespace {
 
-// No address of a process has these bits with four levels of page tables. With five levels no allocator maps memory
+// With four levels of page tables, no address of a process has these bits. With five levels, no allocator maps memory
 // there.
 constexpr uint64_t kMark = 0x00AD'0000'0000'0001;
 constexpr uint64_t kMarkBits = 0xFFFF'0000'0000'0001;
 static_assert(sizeof(void*) == 8);
 
-constexpr uint64_t kMost = uint64_t{1} << 46;      // limit for one buffer
-constexpr uint64_t kPoisoned = uint64_t{1} << 20;  // bytes: enough for what tests look at
+constexpr uint64_t kMost = uint64_t{1} << 46;      // limit for one buffer, in bytes
+constexpr uint64_t kPoisoned = uint64_t{1} << 20;  // bytes filled with NaN; more than tests read
 
 std::string Cause() { return std::strerror(errno); }
 
@@ -79,7 +79,7 @@ std::shared_ptr<Buffer> Buffer::Own(uint64_t size, bool has_descriptor) {
   }
   buffer->data_ = static_cast<std::byte*>(data);
   buffer->size_ = size;
-  // Floats that are read before anybody wrote them are not numbers.
+  // Floats that are read before they were written are NaN.
   std::memset(data, 0xFF, std::min(size, kPoisoned));
   return buffer;
 }

@@ -1,4 +1,4 @@
-// Control: what tests ask for and what the device counted, one for the library, and the fault that is asked for.
+// Control: the settings of tests and the counters of the device, one for the library, and the list of faults.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace epiphyte::test::device {
 
-// Lives as long as the process.
+// The control lives as long as the process.
 TestDeviceControl& Control();
 
-// The host broke the ABI. Any thread, under any lock of the device.
+// Records a violation of the ABI by the host. Any thread may call it and may hold any lock of the device.
 void Complain(std::string text);
 
-// The entry of kTestDeviceFaults with that name; null when there is none.
+// Returns the entry of kTestDeviceFaults with that name; null if there is none.
 const char* FindFault(std::string_view name);
 
 }  // namespace epiphyte::test::device

@@ -1,4 +1,4 @@
-// Copies, with everything checked that the host must keep.
+// Copies, with checks of all rules that the host must keep.
 #include <cstring>
 
 #include "tests/device/plugin/control.h"
@@ -59,7 +59,7 @@ std::unique_ptr<Work> MakeCopies(Machine& machine, const Device& device, const E
     if (from.data < to.data + copy.size && to.data < from.data + copy.size) Refuse("the ends overlap");
     moves.push_back({from.data, to.data, copy.size});
   }
-  // The buffers are in `uses`, which is as long there.
+  // `uses` keeps the buffers alive until the work is done.
   work->run = [moves = std::move(moves)] {
     for (const Move& move : moves) std::memcpy(move.to, move.from, move.size);
   };

@@ -14,7 +14,7 @@ constexpr EpMemoryInfo kSharedInfo = {
     sizeof(EpMemoryInfo), EP_MEMORY_MAPPABLE, "shared", kAlignment, 0, EP_HANDLE_HOST_POINTER | EP_HANDLE_OPAQUE_FD, 0};
 constexpr EpMemoryInfo kMisaligned = {sizeof(EpMemoryInfo), EP_MEMORY_LOCAL, "arena", 3, 0, 0, 0};
 
-// Fills a struct of the caller's as far as it has room.
+// Copies `info` into a struct of the caller. Throws INVALID_ARGUMENT if the struct is too small.
 template <typename Info>
 void Fill(const Info& info, Info* out) {
   if (out->struct_size < sizeof(Info)) {
@@ -98,7 +98,7 @@ EpStatus* EP_CALL CreateStream(EpPlugin* plugin, uint32_t device, EpStream** str
   });
 }
 
-// Calls `body` with the stream behind the handle, for the functions of streams.
+// Calls `body` with the stream of the handle and returns its status. All functions of streams use it.
 template <typename Body>
 EpStatus* WithStream(EpStream* handle, const char* function, Body&& body) {
   const std::shared_ptr<Stream> stream = Machine::FindStream(handle, function);

@@ -1,4 +1,4 @@
-// The table that the plugin answers for EP_DEVICE_EXTENSION.
+// The function table that the plugin returns for EP_DEVICE_EXTENSION.
 #pragma once
 
 #include "epiphyte/draft/ep_device.h"
@@ -10,8 +10,8 @@ inline Machine& MachineOf(EpPlugin* plugin) { return *reinterpret_cast<Machine*>
 
 extern const EpDeviceApi kDeviceApi;
 
-// The work of one call of Copy on `device`'s stream. Complains about, and throws INVALID_ARGUMENT for, what the host
-// may not ask for.
+// Makes the work of one call of Copy on a stream of `device`. For forbidden copies it records a complaint and throws
+// INVALID_ARGUMENT.
 std::unique_ptr<Work> MakeCopies(Machine& machine, const Device& device, const EpCopy* copies, uint64_t count);
 
 }  // namespace epiphyte::test::device

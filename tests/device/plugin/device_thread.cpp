@@ -1,4 +1,4 @@
-// The thread of a device: does what was submitted to its streams.
+// The thread of a device, which executes the work submitted to its streams.
 #include <chrono>
 #include <utility>
 
@@ -33,7 +33,7 @@ void Machine::Serve(Device& device) {
     if (const std::shared_ptr<Stream> stream = NextStream(device, &is_held)) {
       DoItem(lock, device, *stream);
     } else if (is_held) {
-      // The wait polls, because no notification comes when a test releases the work.
+      // The wait polls, because a test releases held work without a notification.
       changed_.wait_for(lock, std::chrono::microseconds(500));
     } else {
       changed_.wait(lock);
@@ -155,7 +155,7 @@ void Machine::CallListeners(Lock& lock, Stream& stream) {
     lock.lock();
     --stream.calling;
     changed_.notify_all();
-    i = 0;  // others may have added and removed listeners while the lock was released
+    i = 0;  // the list may have changed while the lock was released
   }
 }
 

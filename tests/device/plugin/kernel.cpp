@@ -10,7 +10,7 @@
 namespace epiphyte::test::device {
 namespace {
 
-// On a host without devices a kernel is like any other.
+// On a host without devices, kernels use host memory and are synchronous.
 Options Adapt(Options options, bool has_devices) {
   if (has_devices) return options;
   options.memories = EP_MEMORIES_HOST;
@@ -25,7 +25,7 @@ bool Overlap(const std::byte* a, uint64_t a_size, const std::byte* b, uint64_t b
   return begin_a < begin_b + b_size && begin_b < begin_a + a_size;
 }
 
-// One of the things that are under way at once.
+// Counts the users of something while it exists; `others` is the number of users that were there before.
 struct Turn {
   explicit Turn(std::atomic<int>& its_count) : count(its_count), others(count++) {}
   ~Turn() { --count; }
@@ -42,11 +42,11 @@ Dims DimsIn(const EpTensorView& view) { return view.rank == 0 ? Dims{} : Dims(vi
 struct Kernel::Call {
   EpRun* run = nullptr;
   EpRunInfo info = {};
-  std::shared_ptr<Stream> stream;  // ASYNC
-  std::vector<Dims> dims;          // for each value
-  std::vector<Place> places;       // for each value
+  std::shared_ptr<Stream> stream;  // stream of an asynchronous run; null otherwise
+  std::vector<Dims> dims;          // shape of each value
+  std::vector<Place> places;       // place of each value
   std::vector<Use> uses;
-  std::vector<uint64_t> addresses;  // addresses of values that the host placed, with shapes
+  std::vector<uint64_t> addresses;  // addresses and shapes of the values that the host placed
 };
 
 struct Kernel::InUse {

@@ -1,4 +1,4 @@
-// Kernel: a program on one device. Execute looks at what the host hands it, works out the shapes, and submits; the
+// Kernel is a program on one device. Execute checks the values from the host, computes shapes and submits the work. The
 // device's thread does the rest.
 #pragma once
 
@@ -16,29 +16,29 @@
 
 namespace epiphyte::test::device {
 
-// State of one Execute at a time and of the work that it submits.
+// State of a kernel. One Execute at a time uses it, with the work that it submits.
 struct State {
-  std::atomic<int> users{0};   // Executes, and work that is under way
+  std::atomic<int> users{0};   // Executes, and submitted work that isn't done
   std::vector<float> scratch;  // values inside the program, with option `state`
 };
 
 class Kernel : public std::enable_shared_from_this<Kernel> {
  public:
-  // `executing`: how many Executes of the provider there are.
+  // `executing`: number of current Executes of the provider.
   Kernel(Machine& machine, const Options& options, std::shared_ptr<std::atomic<int>> executing, uint32_t device,
          Program program);
 
   const EpHostInfo& host() const { return machine_.host(); }
   const Program& program() const { return program_; }
-  // Work of it is under way.
+  // True while an Execute or submitted work uses the kernel.
   bool IsInUse() const { return users_ != 0; }
   void Describe(EpKernelInfo* info) const;
-  // `state` may be null.
+  // Runs the program once. `state` may be null.
   void Execute(const std::shared_ptr<State>& state, EpRun* run);
 
  private:
-  struct Call;   // one Execute
-  struct InUse;  // what work holds
+  struct Call;   // data of one Execute
+  struct InUse;  // references that submitted work holds
 
   bool IsOnDevice() const { return options_.is_async || options_.memories != EP_MEMORIES_HOST; }
   void GetStream(Call& call) const;
@@ -63,7 +63,7 @@ class Kernel : public std::enable_shared_from_this<Kernel> {
   std::atomic<int> users_{0};
 
   std::mutex mutex_;
-  std::map<uint64_t, std::vector<uint64_t>> bindings_;  // addresses and shapes by number
+  std::map<uint64_t, std::vector<uint64_t>> bindings_;  // addresses and shapes by binding number
 };
 
 }  // namespace epiphyte::test::device

@@ -9,11 +9,11 @@
 namespace epiphyte::test::device {
 namespace {
 
-// Functions of streams get no plugin, so that handles are looked up for the whole library.
+// Streams of the whole library by handle, because functions of streams get no plugin.
 struct StreamTable {
   std::mutex mutex;
   std::map<uint64_t, std::weak_ptr<Stream>> streams;
-  const EpHostInfo* host = nullptr;  // the newest one; hosts stay valid
+  const EpHostInfo* host = nullptr;  // the newest host; hosts stay valid
 };
 StreamTable& Streams() {
   static StreamTable& table = *new StreamTable;
@@ -22,7 +22,7 @@ StreamTable& Streams() {
 
 uint64_t IdOf(const EpStream* handle) { return reinterpret_cast<uint64_t>(handle) >> 1; }
 
-// True for the call that the test counted down to.
+// Counts down and returns true for the call that the test selected.
 bool CountDown(std::atomic<int64_t>& counter) {
   int64_t now = counter;
   while (now >= 0) {
@@ -265,7 +265,7 @@ uint64_t Machine::Signal(Stream& stream) {
   ++Control().signals;
   const bool goes_back = HasFault("points_go_back");
   if (!goes_back && !HasFault("point_zero") && !HasFault("status_of_other")) return point;
-  // A host that gets a wrong point can't wait for its work, so the work is finished first.
+  // The host can't wait for work with a wrong point, so the work is finished first.
   changed_.wait(lock, [&] { return stream.failure || stream.reached >= point; });
   if (HasFault("status_of_other")) return point;
   return goes_back && before != 0 ? before - 1 : goes_back ? point : 0;

@@ -1,10 +1,10 @@
-// Machine: the plugin's two devices with their memories, streams and threads. One for each Initialize.
+// Machine holds the plugin's two devices with their memories, streams and threads. Each Initialize makes one.
 //
 //   machine.CreateStream(0);
 //   machine.Submit(*stream, std::move(work));
 //
-// Throws kit::Error with the status that the host gets. Thread-safe. What the host does wrong goes to Complain, and is
-// refused or put up with: the device goes on.
+// Functions throw kit::Error with the status for the host. They are thread-safe. Mistakes of the host are passed to
+// Complain; the call is refused or ignored, and the device goes on.
 #pragma once
 
 #include <atomic>
@@ -29,16 +29,16 @@ inline constexpr uint64_t kAlignment = 256;
 
 class Machine {
  public:
-  // `number`: 0 or 1, which of the two plugins.
+  // `number`: 0 or 1 for "test_device" or "test_device_b".
   Machine(const EpHostInfo& host, int number, const char* fault);
-  // Complains about what the host has not given back.
+  // Complains about objects that the host has not released.
   ~Machine();
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
   const EpHostInfo& host() const { return host_; }
   int number() const { return number_; }
-  // The device of that number. Throws INVALID_ARGUMENT.
+  // Returns the device with that index. Throws INVALID_ARGUMENT if there is none.
   Device& At(uint32_t device);
 
   bool HasFault(std::string_view fault) const;
@@ -52,24 +52,25 @@ class Machine {
   void* Map(EpBuffer* handle);
   void Free(EpBuffer* handle);
   void Trim(uint32_t device);
-  // A buffer that the host may use, with whatever it gave as its end or tensor: `what` is for the complaint. Throws
-  // INVALID_ARGUMENT, and DEVICE_RESET for one from before a loss.
+  // Returns a buffer that the host may use. `what` describes its use in complaints. Throws INVALID_ARGUMENT for no
+  // buffer, and DEVICE_RESET for one from before a loss.
   std::shared_ptr<Buffer> Find(EpBuffer* handle, std::string_view what);
-  // The newest buffer that the host has; null when there is none.
+  // Returns the newest buffer of the host; null if there is none.
   std::shared_ptr<Buffer> Newest();
 
   // --- streams
-  // The stream behind a handle, of whichever plugin; a complaint and null when there is none.
+  // Returns the stream of a handle, for either plugin. Complains and returns null if there is none.
   static std::shared_ptr<Stream> FindStream(EpStream* handle, const char* function);
-  // The result of a call without a stream. There is no host that could make a status, so any status will do.
+  // Returns the result of a call without a stream. No host is known that could make a status, so any non-null one is
+  // returned.
   static EpStatus* NoSuchStream();
-  // Throws the status of a stream that has failed.
+  // Throws the status of the stream if it has failed.
   void CheckStream(Stream& stream);
   std::shared_ptr<Stream> CreateStream(uint32_t device);
   std::shared_ptr<Stream> NewestStream(uint32_t device);
   void DestroyStream(Stream& stream);
   void Submit(Stream& stream, std::unique_ptr<Work> work);
-  // Does the work on the device's thread, beside its streams, and returns when it is done.
+  // Does the work on the device's thread, outside of its streams, and returns when it is done.
   void SubmitAndWait(uint32_t device, std::unique_ptr<Work> work);
   uint64_t Signal(Stream& stream);
   void Wait(Stream& stream, const std::shared_ptr<Stream>& other, uint64_t point);
@@ -79,7 +80,7 @@ class Machine {
  private:
   using Lock = std::unique_lock<std::mutex>;
 
-  // Call these functions with the mutex held.
+  // Call the following functions with the mutex held.
   void ThrowIfLost(Device& device);
   [[noreturn]] void ThrowReset(Device& device);
   void ThrowIfFailed(Stream& stream);
@@ -92,7 +93,7 @@ class Machine {
   void LookForRaces(const Stream& stream, const Work& work) const;
   void EndWork(const Stream& stream, Item& item);
 
-  // The device's thread. It holds the mutex except while work and listeners run.
+  // Functions of the device's thread. It holds the mutex except while work and listeners run.
   void Serve(Device& device);
   std::shared_ptr<Stream> NextStream(Device& device, bool* is_held);
   void DoItem(Lock& lock, Device& device, Stream& stream);
@@ -109,10 +110,10 @@ class Machine {
   std::atomic<const char*> fault_;
 
   std::mutex mutex_;
-  std::condition_variable changed_;  // anything
+  std::condition_variable changed_;  // signalled for every change
   bool is_stopping_ = false;
   Device devices_[kDeviceCount];
-  std::map<uint64_t, std::shared_ptr<Buffer>> buffers_;  // buffers of the host, by id
+  std::map<uint64_t, std::shared_ptr<Buffer>> buffers_;  // buffers of the host; key: id
 };
 
 }  // namespace epiphyte::test::device

@@ -13,7 +13,7 @@ struct Options {
   std::set<std::string> claims;
   std::set<std::string> second;
   bool each = false;
-  uint32_t memories = 2;  // EP_MEMORIES_…
+  uint32_t memories = 2;  // one of EP_MEMORIES_…
   bool host_io = false;
   bool is_async = true;
   bool aliases = false;
@@ -22,7 +22,7 @@ struct Options {
   bool is_exclusive = false;
   const char* fault = nullptr;  // an entry of kTestDeviceFaults
 
-  // Throws INVALID_ARGUMENT.
+  // Reads the options. Throws INVALID_ARGUMENT for an invalid value.
   static Options Of(const EpProviderConfig& config);
 };
 

@@ -34,8 +34,8 @@ class Reader {
     std::memcpy(&value, Raw(sizeof value).data(), sizeof value);
     return value;
   }
-  // Reads the count of items that have at least `size` bytes each. A count that exceeds the remaining bytes is refused
-  // before anything is allocated.
+  // Reads the number of items that have at least `size` bytes each. A number that exceeds the remaining bytes is
+  // refused before anything is allocated.
   uint32_t Count(size_t size) {
     const auto count = Number<uint32_t>();
     if (count > rest_.size() / size) Refuse("it ends too early");

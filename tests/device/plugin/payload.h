@@ -15,7 +15,7 @@ namespace epiphyte::test::device {
 
 std::string WritePayload(const std::vector<const Program*>& programs);
 
-// Throws INVALID_GRAPH on anything that doesn't fit: what a file says is never believed.
+// Reads programs. Every field is checked; throws INVALID_GRAPH for a payload that isn't valid.
 std::vector<Program> ReadPayload(std::string_view bytes);
 
 }  // namespace epiphyte::test::device

@@ -1,4 +1,4 @@
-// The library's two symbols. It serves two manifests, so that tests have two plugins with devices.
+// The library's two exported symbols. It serves two manifests, so that tests have two plugins with devices.
 #include <cstring>
 #include <string_view>
 
@@ -30,7 +30,7 @@ constexpr EpDeviceInfo kDevices[][kDeviceCount] = {
     {MakeDevice("test 0", "test:0", "7e57a000"), MakeDevice("test 1", "test:1", "7e57a001")},
     {MakeDevice("test 0", "test:2", "7e57b000"), MakeDevice("test 1", "test:3", "7e57b001")}};
 
-// Parameter of the manifest; null when it has none of that key.
+// Returns the manifest's parameter with that key; null if there is none.
 const char* Parameter(const EpPluginEnvironment& environment, std::string_view key) {
   for (uint32_t i = 0; i < environment.parameter_count; ++i) {
     if (environment.parameters[i].key == key) return environment.parameters[i].value;

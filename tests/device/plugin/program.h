@@ -1,5 +1,5 @@
-// Program: what a partition is compiled into, a list of steps over values. Values are numbered: the inputs come first,
-// then the constants, then what each step makes. Everything is float, but for the write indices of TensorScatter.
+// Program is the compiled form of a partition, a list of steps over values. Values are numbered: inputs first, then
+// constants, then the result of each step. All values are float, except the write indices of TensorScatter.
 //
 //   std::vector<Dims> dims = DimsOf(program, input_dims);     // of all values; throws INVALID_ARGUMENT
 //   Run(program, places);                                     // where each value is
@@ -32,7 +32,7 @@ struct Step {
 };
 
 struct ConstantTensor {
-  EpElementType type = EP_TYPE_FLOAT;  // or int64
+  EpElementType type = EP_TYPE_FLOAT;  // float or int64
   Dims dims;
   std::vector<std::byte> data;
 };
@@ -42,29 +42,29 @@ struct Program {
   std::vector<EpElementType> inputs;  // float or int64
   std::vector<ConstantTensor> constants;
   std::vector<Step> steps;
-  std::vector<uint32_t> outputs;  // numbers of values that steps make, each once
+  std::vector<uint32_t> outputs;  // numbers of step results; each appears once
 
   uint32_t FirstStep() const { return static_cast<uint32_t>(inputs.size() + constants.size()); }
   uint32_t ValueCount() const { return FirstStep() + static_cast<uint32_t>(steps.size()); }
   EpElementType TypeOf(uint32_t value) const;
-  // "Add", or "Add+Mul" for two steps.
+  // Returns "Add", or "Add+Mul" for two steps.
   std::string Title() const;
-  // Throws INVALID_GRAPH, for a program out of a file.
+  // Checks a program from a payload. Throws INVALID_GRAPH.
   void Check() const;
 };
 
-// How many elements; throws INVALID_ARGUMENT when they are more than anybody has room for.
+// Returns the number of elements. Throws INVALID_ARGUMENT if it exceeds any possible memory.
 uint64_t CountOf(std::span<const int64_t> dims);
 uint64_t SizeOf(EpElementType type);
 
-// Dims of all values from those of the inputs. Throws INVALID_ARGUMENT when they don't fit.
+// Computes the shapes of all values from those of the inputs. Throws INVALID_ARGUMENT if they don't fit together.
 std::vector<Dims> DimsOf(const Program& program, std::span<const Dims> inputs);
 
-// For each output the number of the input that it may be written over in-place, or -1. No step after the one that makes
-// the output reads that input. `elementwise`: includes Add, Mul, Neg and Relu.
+// Returns for each output the index of the input over which it may be written, or -1. No step after the one that makes
+// the output reads that input. `elementwise`: also for Add, Mul, Neg and Relu.
 std::vector<int32_t> AliasesOf(const Program& program, bool elementwise);
 
-// Inputs that may be in host memory with any options.
+// Returns which inputs may be in host memory with any options.
 std::vector<bool> HostInputsOf(const Program& program);
 
 struct Place {
@@ -72,7 +72,8 @@ struct Place {
   Dims dims;
 };
 
-// By number of value; constants have their places, too. Throws INVALID_ARGUMENT for write indices out of range.
+// Runs the program. `places` is indexed by the number of the value and includes constants. Throws INVALID_ARGUMENT for
+// write indices out of range.
 void Run(const Program& program, std::span<const Place> places);
 
 }  // namespace epiphyte::test::device

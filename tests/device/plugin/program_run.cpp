@@ -1,4 +1,4 @@
-// The arithmetic of programs. An output may be in its first input's place where AliasesOf says so.
+// The arithmetic of programs. An output may share the memory of its first input if AliasesOf allows it.
 #include <algorithm>
 #include <cstring>
 
@@ -11,7 +11,7 @@ namespace {
 const float* Floats(const Place& place) { return reinterpret_cast<const float*>(place.data); }
 float* Floats(Place& place) { return reinterpret_cast<float*>(place.data); }
 
-// Elements to advance for each dimension of `dims`; 0 where the operand is repeated.
+// Returns the stride of the operand for each dimension of the result; 0 for a dimension that is broadcast.
 std::vector<uint64_t> StridesOf(std::span<const int64_t> operand, size_t rank) {
   std::vector<uint64_t> strides(rank, 0);
   uint64_t stride = 1;
@@ -22,7 +22,7 @@ std::vector<uint64_t> StridesOf(std::span<const int64_t> operand, size_t rank) {
   return strides;
 }
 
-// Index of the operand's element, or block, for number `index` of `dims`.
+// Returns the index of the operand's element (or block) for element `index` of a tensor of shape `dims`.
 uint64_t IndexOf(uint64_t index, std::span<const int64_t> dims, const std::vector<uint64_t>& strides) {
   uint64_t at = 0;
   for (size_t d = dims.size(); d-- > 0;) {
@@ -77,7 +77,7 @@ void MatMul(const Place& a, const Place& b, Place out) {
   }
 }
 
-// Mode linear, along the second last axis.
+// TensorScatter with mode linear along the second last axis.
 void TensorScatter(const Place& cache, const Place& update, const Place* indices, Place out) {
   const uint64_t count = CountOf(cache.dims);
   const size_t axis = cache.dims.size() - 2;

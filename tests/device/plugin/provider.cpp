@@ -128,7 +128,7 @@ class Provider {
     kit::ThrowIfFailed(host(), host().capability->Claim(sink, &claim));
   }
 
-  // "" is the only one.
+  // Finds a program by name; "" means the only program.
   static const Program* Find(const std::vector<Program>& programs, std::string_view name) {
     if (name.empty() && programs.size() == 1) return &programs[0];
     const auto found = std::ranges::find(programs, name, &Program::name);
@@ -147,7 +147,7 @@ class Provider {
   const std::vector<uint32_t> devices_;
   const bool keeps_programs_;
   const std::shared_ptr<std::atomic<int>> executing_ = std::make_shared<std::atomic<int>>(0);
-  std::map<uint32_t, Program> programs_;  // by partition, for the context
+  std::map<uint32_t, Program> programs_;  // programs by partition; the context is written from them
 };
 
 Provider& From(EpProvider* provider) { return *reinterpret_cast<Provider*>(provider); }

@@ -1,11 +1,11 @@
-// The tables of the provider.
+// The function table of the provider.
 #pragma once
 
 #include "epiphyte/ep_provider.h"
 
 namespace epiphyte::test::device {
 
-// `with_states`: with CreateState and ReleaseState.
+// `with_states`: the table has CreateState and ReleaseState.
 const EpProviderApi& ProviderTable(bool with_states);
 
 }  // namespace epiphyte::test::device

@@ -1,8 +1,8 @@
-// Stream: work on one device in the order in which it was submitted, and the device's thread that does it.
+// Stream is a queue of work on one device. The device's thread does the work in the order of submission.
 //
-// Several streams of one device take turns. A stream that waits for another's point, on whichever device of the plugin,
-// lets the others go on. What work uses is noted in its buffers until it is done, so that the plugin sees what the host
-// frees too early, and what two streams use at once though neither waits for the other.
+// Several streams of a device take turns. While a stream waits for a point of another stream, on either device of the
+// plugin, the other streams go on. Buffers record the work that uses them until it is done. So the plugin detects a
+// buffer that the host frees too early, and concurrent uses on two streams without a wait between them.
 //
 // The plugin's mutex guards all fields, unless their comment says otherwise.
 #pragma once
@@ -31,7 +31,7 @@ struct Device;
 struct Failure {
   EpStatusCode code = EP_STATUS_OK;
   std::string message;
-  Device* lost = nullptr;  // DEVICE_RESET: which one was
+  Device* lost = nullptr;  // for DEVICE_RESET: the lost device
 };
 
 struct Use {
@@ -42,7 +42,7 @@ struct Use {
 };
 
 struct Work {
-  std::string what;  // as TestDeviceSpan has it
+  std::string what;  // value for TestDeviceSpan::what
   bool is_kernel = false;
   // Runs on the device's thread, without the mutex. An exception fails the stream. The function is destroyed before a
   // later point is reached or the stream fails, even if it never ran. Objects that it holds are in use until then.
@@ -50,16 +50,16 @@ struct Work {
   std::vector<Use> uses;
 };
 
-// By a stream's id, how far its work is known to be done before one's own begins.
+// For each stream, by id: the sequence number up to which its work is known to be done before the clock's owner begins.
 using Clock = std::map<uint64_t, uint64_t>;
 
 struct Item {
-  std::unique_ptr<Work> work;  // null: a point, or a wait
-  uint64_t sequence = 0;       // number of the work
+  std::unique_ptr<Work> work;  // null for a point or a wait
+  uint64_t sequence = 0;       // sequence number of the work
   bool fails = false;
   bool loses = false;
-  uint64_t point = 0;             // point that is reached here, or that `other` must have reached
-  std::shared_ptr<Stream> other;  // null: not a wait
+  uint64_t point = 0;             // the point to signal, or the point of `other` to wait for
+  std::shared_ptr<Stream> other;  // stream to wait for; null for other items
 };
 
 struct Listener {
@@ -68,19 +68,19 @@ struct Listener {
   void* user = nullptr;
 };
 
-// Points begin at 2 and grow by 5, so that no host can guess one.
+// Points begin at 2 and grow by 5, so that a host can't guess one.
 inline constexpr uint64_t kFirstPoint = 2;
 inline constexpr uint64_t kPointStep = 5;
 
 struct Device {
   uint32_t index = 0;  // index in the plugin
-  int slot = 0;        // in TestDeviceControl
+  int slot = 0;        // index in the arrays of TestDeviceControl
   std::vector<std::shared_ptr<Stream>> streams;
   size_t turn = 0;
   std::thread thread;
   bool is_lost = false;
   uint64_t losses = 0;
-  uint64_t losses_told = 0;  // losses that the host was told
+  uint64_t losses_told = 0;  // number of losses that have been reported to the host
   uint64_t used_bytes[2] = {};
 };
 
@@ -90,7 +90,7 @@ struct Stream {
   bool IsPoint(uint64_t point) const {
     return point >= kFirstPoint && point <= last_point && (point - kFirstPoint) % kPointStep == 0;
   }
-  // That is not done.
+  // True if submitted work isn't done.
   bool HasWork() const;
 
   const uint64_t id;
@@ -104,15 +104,15 @@ struct Stream {
   uint64_t last_point = 0;
   uint64_t reached = 0;
   Clock clock;
-  std::map<uint64_t, Clock> unreached;  // what each point says to who waits for it
+  std::map<uint64_t, Clock> unreached;  // for each point, the clock that a waiting stream takes over
   std::optional<Failure> failure;
   std::vector<Listener> listeners;
-  int calling = 0;  // listeners that run
+  int calling = 0;  // number of listeners that are being called
 
-  std::atomic<std::thread::id> user{};  // the thread that is in a call of this stream; set by any thread
+  std::atomic<std::thread::id> user{};  // thread that is in a call of this stream; set by any thread
 };
 
-// While it exists the stream is this thread's: what another does with it meanwhile is the host's mistake.
+// Marks the stream as used by this thread. A call on another thread meanwhile is a mistake of the host and is reported.
 class StreamTurn {
  public:
   StreamTurn(Stream& stream, const char* function);

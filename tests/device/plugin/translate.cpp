@@ -9,7 +9,7 @@
 namespace epiphyte::test::device {
 namespace {
 
-// kOpNames.size() for an operator that there isn't.
+// Returns the index of the operator; kOpNames.size() if it isn't supported.
 size_t IndexOf(std::string_view op_type) {
   return static_cast<size_t>(std::find(kOpNames.begin(), kOpNames.end(), op_type) - kOpNames.begin());
 }
@@ -82,7 +82,7 @@ Program Translate(const kit::GraphView& graph, std::string name) {
   std::set<uint32_t> seen;
   for (const kit::ValueView& output : graph.outputs()) {
     uint32_t number = numbers.at(output.handle());
-    // A value that no step makes, or that is an output already, is copied.
+    // An output is copied if no step makes the value, or if the value is an output already.
     if (number < program.FirstStep() || seen.contains(number)) {
       const uint32_t copy = program.ValueCount();
       program.steps.push_back({Op::kIdentity, {number, kAbsent, kAbsent}});

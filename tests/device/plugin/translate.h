@@ -1,4 +1,4 @@
-// Translation of nodes of the host's graphs into programs.
+// Translation of the nodes of a host graph into a program.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace epiphyte::test::device {
 
-// "" for a node that a program can have as a step, else why not.
+// Returns "" if a program can have the node as a step, otherwise the reason why not.
 std::string WhyNot(const kit::NodeView& node);
 
-// Translates a graph. WhyNot must be "" for each of its nodes.
+// Translates a graph. WhyNot must return "" for each of its nodes.
 Program Translate(const kit::GraphView& graph, std::string name);
 
 }  // namespace epiphyte::test::device

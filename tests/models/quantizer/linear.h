@@ -20,7 +20,7 @@ struct Range {
 
 // Form of quantized activations. `symmetric`: the zero point is in the middle of the type.
 struct ActivationForm {
-  onnx::TensorProto::DataType type = onnx::TensorProto::UINT8;  // or INT8
+  onnx::TensorProto::DataType type = onnx::TensorProto::UINT8;  // UINT8 or INT8
   bool symmetric = false;
 };
 

@@ -20,8 +20,8 @@ class GraphIndex {
 
   const onnx::GraphProto& graph() const { return *graph_; }
   const onnx::NodeProto& node(int n) const { return graph_->node(n); }
-  int Producer(const std::string& value) const;  // -1 if no node produces it
-  const std::vector<int>& Readers(const std::string& value) const;  // a node appears once for each time that it reads it
+  int Producer(const std::string& value) const;                         // -1 if no node produces it
+  const std::vector<int>& Readers(const std::string& value) const;      // a node appears once for each read
   const onnx::TensorProto* Initializer(const std::string& name) const;  // null if it is no initializer
   bool IsOutput(const std::string& value) const { return outputs_.contains(value); }
   // True if the body of a node reads the value.

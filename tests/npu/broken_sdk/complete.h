@@ -46,7 +46,7 @@ struct ExecutionState {
   NsdkProgram* program = nullptr;
   uint64_t sizes[2] = {};                          // bytes bound; index: NSDK_INPUT or NSDK_OUTPUT
   uint8_t* addresses[2] = {};                      // addresses of the first input and output
-  std::vector<std::vector<uint8_t>> input_copies;  // used by a fault
+  std::vector<std::vector<uint8_t>> input_copies;  // copies of the inputs; used by a fault
   uint64_t runs = 0;
   std::thread thread;
   std::atomic<bool> over = true;
@@ -76,8 +76,8 @@ const NsdkApi& Minimal();
 
 NsdkStatus Explain(NsdkReason* reason, NsdkStatus status, const char* text);
 
-void CompleteTable(NsdkApi& table);   // complete.cpp
-void BreakLibrary(NsdkApi& table);    // fault_library.cpp: the table, information, contexts
+void CompleteTable(NsdkApi& table);   // defined in complete.cpp
+void BreakLibrary(NsdkApi& table);    // fault_library.cpp: faults of the table, information, contexts
 void BreakCompiling(NsdkApi& table);  // fault_compile.cpp
 void BreakBlobs(NsdkApi& table);      // fault_blob.cpp
 void BreakRuns(NsdkApi& table);       // fault_run.cpp

@@ -23,7 +23,7 @@ const KernelSet& TestKernels();
 // requires, so there is no data to read back.
 inline constexpr const char* kNoCacheData = "this driver gives no data of pipeline caches";
 
-// Skips when there is no software device.
+// The fixture. Its tests are skipped when there is no software device.
 class DeviceTest : public testing::Test {
  protected:
   void SetUp() override;
@@ -39,8 +39,8 @@ class DeviceTest : public testing::Test {
   static Command Add(const BufferRange& from, const BufferRange& to, uint32_t summand, uint32_t factor = 1);
   // Returns the command x = x * 2 ^ turns.
   static Command Double(const BufferRange& x, uint32_t turns = 1);
-  // Uses a device as a session does. Runs the list a few times, profiled and in submissions of limited work, and has
-  // its pipelines saved and read. Returns the last output.
+  // Uses a device as a session does: runs the list a few times, with profiling and in submissions of limited work, and
+  // saves and reads its pipelines. Returns the last output.
   static std::vector<uint32_t> UseDevice(const std::shared_ptr<Device>& device, const HostList& list,
                                          const std::vector<uint32_t>& input, uint64_t submission_work);
   // Runs a program with one input and one output, and returns the output.

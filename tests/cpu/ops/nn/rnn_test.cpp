@@ -29,7 +29,7 @@ struct Case {
   std::string direction = "forward";
   bool batch_first = false, linear_before_reset = false, input_forget = false;
   bool biases = true, initial = true, peepholes = false, constant = true;
-  std::vector<int32_t> lengths;  // empty: all steps
+  std::vector<int32_t> lengths;  // number of steps of each sequence; empty: all steps
   float clip = 0;
   std::vector<std::string> activations;
   std::vector<float> alpha, beta;

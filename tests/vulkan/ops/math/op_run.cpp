@@ -42,7 +42,7 @@ std::shared_ptr<Device> SharedDevice(std::string* why_not) {
 }
 
 // Initial capabilities of the tests on any device, like those of a software device. Subgroups, shared memory and
-// cooperative matrices count as slow, and many workgroups are laid into rows.
+// cooperative matrices count as slow, and a large number of workgroups is arranged in rows.
 Capabilities LikeASoftwareDevice(Capabilities can) {
   for (const Capability emulated : {Capability::kSubgroup, Capability::kSharedMemory, Capability::kCoopMatrix}) {
     bool& has = can.has[static_cast<size_t>(emulated)];
