@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The main job on real models: find the plugins, compile each model to an EP context model, load it again, get the same
-# numbers. On a fresh Debian 12 or 13 it installs what it needs and builds first.
+# Shows the main task on real models: finds the plugins, compiles each model to an EP context model, loads it again, and
+# compares the numbers. On a fresh Debian 12 or 13 it first installs what it needs and builds.
 #
 #   ./host/demo.sh
 set -euo pipefail
@@ -11,12 +11,12 @@ work=$PWD/build/demo
 models=$PWD/build/release/models
 names="resnet50 bert_base llama_prefill llama_decode"
 threads=$(nproc)
-# Lets ccache find what another clone has compiled.
+# Lets ccache use what another clone has compiled.
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 
 step() { printf '\n== %s\n' "$*"; }
 
-# number JSON NAME: the number that follows "NAME": in a JSON text.
+# number JSON NAME: prints the number that follows "NAME": in a JSON text
 number() { printf '%s' "$1" | tr -d '\n' | sed -n "s/.*\"$2\": *\([-+0-9.eE]*\).*/\1/p"; }
 
 step "Dependencies and build"
@@ -71,7 +71,7 @@ for name in llama_prefill llama_decode; do
   "$bin/epiphyte_compare_outputs" "$work/llama/$name" "$work/$name/cold" --rtol 1e-3 --atol 1e-4
 done
 
-# Mesa's software device stands in for a GPU, so that this is the same on every machine.
+# Mesa's software device stands for a GPU, so that the demo is the same on every machine.
 software=$(find /usr/share/vulkan/icd.d -name 'lvp_icd*.json' 2>/dev/null | head -n 1)
 if [ -n "$software" ]; then
   step "Vulkan, on Mesa's software device: compile, reload, compare with the CPU"
@@ -92,7 +92,7 @@ if [ -n "$software" ]; then
   unset VK_DRIVER_FILES
 fi
 
-# The bundled SDK simulates an NPU: it computes what one would, and counts the cycles that it would take.
+# The bundled SDK simulates an NPU: it computes the same results, and counts the cycles that an NPU would take.
 step "NPU, simulated: quantised models, compile, reload, compare with the CPU"
 mkdir -p "$work/npu"
 resnet=$models/resnet50_qdq

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# How many lines of the core and the kit the tests have run, in a build with EPIPHYTE_COVERAGE (preset coverage). A line
-# that is in several programs, or in several instances of a template, has run if it ran in one of them.
+# Counts the lines of the core and the kit that the tests have run, in a build with EPIPHYTE_COVERAGE (preset coverage).
+# A line may be in several programs, or in several instances of a template. It has run if it ran in one of them.
 #
 #   coverage.sh BUILD              the summary: "coverage: 93.1 % of 21345 lines (core 93.4 %, kit 91.8 %)"
 #   coverage.sh BUILD --files      before it, each file with lines that never ran, those with the most first
 #   coverage.sh BUILD --lines F    before it, the lines of file F that never ran
 #   coverage.sh BUILD --least N    fails when less than N per cent have run
 #
-# GCOV names the gcov of the compiler that built it; `gcov` where it doesn't say.
+# GCOV names the gcov of the compiler that built the tree; the default is `gcov`.
 set -euo pipefail
 
 usage() {
@@ -38,7 +38,7 @@ trap 'rm -rf "$work"' EXIT
 find "$build" -name '*.gcno' > "$work/notes"
 [ -s "$work/notes" ] || { echo "coverage.sh: nothing in $build was built with EPIPHYTE_COVERAGE" >&2; exit 2; }
 
-# Code that never ran has notes but no counts; gcov complains about each such file.
+# Code that never ran has a notes file but no counts file. gcov complains about each of them.
 cd "$work"
 tr '\n' '\0' < notes |
   GCOV=${GCOV:-gcov} ROOT=$root xargs -0 -P "$(nproc)" -n 16 \

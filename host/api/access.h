@@ -51,7 +51,7 @@ struct Session::Impl {
 struct Memory::Impl {
   std::shared_ptr<core::Environment> environment;  // outlives the memory
   std::shared_ptr<core::DeviceMemory> memory;      // never null
-  std::shared_ptr<core::DeviceAccount> account;  // account of the values that are made through this handle; null: none
+  std::shared_ptr<core::DeviceAccount> account;    // account of values made through this handle; null: none
 };
 
 struct TypeInfo::Impl {
@@ -76,7 +76,7 @@ class Access {
   static core::Value* Of(const Value& value) { return value.value_; }
   // Returns null for host memory.
   static const Memory::Impl* Of(const Memory& memory) { return memory.impl_.get(); }
-  // Shares the store's ownership. The core therefore sees one object for one store, in whichever call it is given.
+  // Shares the store's ownership. The core sees one object for one store, in every call.
   static std::shared_ptr<core::ContextStore> Share(std::shared_ptr<ContextStore> store);
   // Returns null for an empty value.
   static core::ValuePtr Share(const Value& value) { return core::ValuePtr::Share(value.value_); }
@@ -113,7 +113,7 @@ decltype(auto) WithPublicErrors(Body&& body) {
       throw Error(StatusCode::kRuntimeException, error.what());
     }
   } catch (const std::bad_alloc&) {
-    // There was no memory for the message. A message as short as this one needs no allocation.
+    // No memory is left for the message. A message as short as this one needs no allocation.
     throw Error(StatusCode::kOutOfMemory, "out of memory");
   }
 }

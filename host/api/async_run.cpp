@@ -15,7 +15,7 @@
 namespace epiphyte {
 namespace {
 
-// One asynchronous run. It owns all of its data except the session, which outlives it: the session waits for it.
+// One asynchronous run. It owns its data except the session. The session outlives it, because it waits for its runs.
 class AsyncRun {
  public:
   AsyncRun(core::Session& session, std::shared_ptr<AsyncRuns> runs, std::span<const NamedValue> inputs,
@@ -33,7 +33,7 @@ class AsyncRun {
     const AsyncRuns::Inside inside(runs_.get());
     RunResult result = Compute();
     inputs_.clear();
-    // The session may be destroyed from here on.
+    // From here on, the callback may destroy the session.
     try {
       done_(std::move(result));
     } catch (const std::exception& error) {
@@ -68,7 +68,7 @@ class AsyncRun {
       core::Log(core::LogLevel::kError, "session", "a callback of RunAsync threw an exception ({}); catch it there",
                 reason);
     } catch (const std::exception&) {
-      // There is no memory for the message.
+      // No memory is left for the message.
     }
   }
 

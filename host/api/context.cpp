@@ -14,7 +14,7 @@
 namespace epiphyte {
 namespace {
 
-// `seal_problem` gets the message about a broken seal, and stays "" for a good one; null: the seal isn't checked.
+// `seal_problem` gets the message about a broken seal, or stays "". If it is null, the seal isn't checked.
 core::Model Read(const std::filesystem::path& path, const std::shared_ptr<core::ContextStore>& store,
                  std::string* seal_problem) {
   core::ReadOptions options;
@@ -129,7 +129,7 @@ ContextCheck Check(const Environment& environment, const std::filesystem::path& 
     }
     check.verdict = static_cast<ContextVerdict>(report.verdict);
     check.reason = std::move(report.reason);
-    // A session refuses such a model, whatever its plugins say of the payloads.
+    // A session refuses such a model, whatever its plugins answer about the payloads.
     if (!seal_problem.empty()) {
       check.verdict = ContextVerdict::kUnsupported;
       check.reason = std::move(seal_problem);

@@ -77,7 +77,7 @@ void SetOpsetEverywhere(core::Graph& graph, const std::string& domain, int64_t v
   }
 }
 
-// One input of a node that the transform added, that `to` depends on, and that reads `from`.
+// A use of `from` as an input of a node that the transform added and that `to` depends on.
 struct Use {
   core::Node* node;
   size_t index;
@@ -110,7 +110,7 @@ bool IsIdentityOf(const core::Node* node, const core::ValueDef& value) {
 }
 
 // Replaces `from`, an output of the graph, by `to`. The output keeps its name, so `to` becomes `from`. Returns false
-// when the graph has this form already.
+// when the graph already has this form.
 bool TakeOverOutput(GraphState& state, core::ValueDef& from, core::ValueDef& to) {
   core::Graph& graph = state.graph();
   core::Node* const old = from.producer();

@@ -10,7 +10,7 @@ namespace {
 using core::Fail;
 using Code = core::StatusCode;
 
-// Limits of additions by one transform: far more than any rewrite needs, and too few to fill a machine's memory.
+// Limits for additions by one transform: far more than any rewrite needs, but too few to exhaust a machine's memory.
 constexpr size_t kMostAdditions = 65536;
 constexpr size_t kMostAdditionsPerNode = 64;
 

@@ -1,5 +1,5 @@
-// GraphState: one graph while one transform works on it; the handles of epiphyte/transform.hpp refer to it. Handles are
-// indices here, so that a stale handle is detected.
+// GraphState: one graph while one transform works on it. The handles of epiphyte/transform.hpp refer to it by index, so
+// that a stale handle is detected.
 #pragma once
 
 #include <cstddef>

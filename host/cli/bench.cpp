@@ -1,4 +1,4 @@
-// epiphyte bench: how long it takes to create a session, to run first, and to run from then on.
+// epiphyte bench: measures the time to create a session, of the first run, and of later runs.
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -26,7 +26,7 @@ struct BenchFlags {
   std::string model;
   SessionFlags session;
   InputFlags inputs;
-  uint32_t runs = 0;  // 0: see MeasureRuns
+  uint32_t runs = 0;  // 0: as many as fit into two seconds (MeasureRuns)
   bool json = false;
 };
 
@@ -36,7 +36,7 @@ struct Measured {
   double session_ms = 0;
   double first_run_ms = 0;
   std::vector<double> run_ms;         // sorted
-  std::optional<double> peak_rss_mb;  // nothing when the system doesn't say
+  std::optional<double> peak_rss_mb;  // nothing if the system doesn't report it
 };
 
 double TimeRun(IoBinding& binding) {
@@ -45,7 +45,7 @@ double TimeRun(IoBinding& binding) {
   return stopwatch.Milliseconds();
 }
 
-// As many as asked for; else for two seconds, but at least 5 and at most 2000.
+// Measures `runs` runs. If that is 0, it runs for two seconds, but at least 5 and at most 2000 times.
 std::vector<double> MeasureRuns(IoBinding& binding, uint32_t runs) {
   std::vector<double> times;
   Stopwatch total;

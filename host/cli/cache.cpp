@@ -1,4 +1,4 @@
-// epiphyte cache: what the context cache of --cache holds, whether it is sound, and making room.
+// epiphyte cache: lists the context cache of --cache, verifies it, and removes entries.
 #include <ctime>
 #include <iostream>
 #include <memory>
@@ -15,7 +15,7 @@ namespace epiphyte::cli {
 namespace {
 
 constexpr size_t kShortKey = 12;
-constexpr uint64_t kNothingStays = 1;  // bytes; 0 means no limit
+constexpr uint64_t kNothingStays = 1;  // size limit in bytes at which no entry stays; 0 means no limit
 
 struct CacheFlags {
   std::string folder;

@@ -29,7 +29,7 @@ class Pipe {
  public:
   Pipe() {
     if (pipe2(ends_, O_CLOEXEC) != 0) FailSystem("no pipe to another program");
-    // Out of the way of the descriptors that the child gets.
+    // The pipe's ends get numbers above the descriptors that the child uses.
     for (int& end : ends_) {
       const int moved = fcntl(end, F_DUPFD_CLOEXEC, 10);
       if (moved < 0) {
@@ -60,7 +60,7 @@ class Pipe {
   int ends_[2] = {-1, -1};
 };
 
-// A program that ends before it has read all must not end this one.
+// A program that ends before it has read its whole input must not end this process with SIGPIPE.
 class IgnoreBrokenPipe {
  public:
   IgnoreBrokenPipe() : previous_(signal(SIGPIPE, SIG_IGN)) {}
@@ -116,7 +116,7 @@ class Child {
     const IgnoreBrokenPipe ignore;
     const auto begin = steady_clock::now();
     int status = 0;
-    // Processes started by the child may keep the pipes open, so the child's own end decides.
+    // Processes started by the child may keep the pipes open, so only the end of the child itself counts.
     while (waitpid(pid_, &status, WNOHANG) == 0) {
       if (request_.limit && steady_clock::now() - begin >= *request_.limit) {
         Exchange(milliseconds(0));
@@ -126,7 +126,7 @@ class Child {
       }
       Exchange(milliseconds(20));
     }
-    kill(-pid_, SIGKILL);  // what it left behind
+    kill(-pid_, SIGKILL);  // kills processes that the child left behind
     pid_ = -1;
     Exchange(milliseconds(0));
     if (WIFEXITED(status)) result_.code = WEXITSTATUS(status);
@@ -155,7 +155,7 @@ class Child {
   void Give() {
     const ssize_t written = write(in_.end(1), request_.input.data() + written_, request_.input.size() - written_);
     if (written > 0) written_ += static_cast<size_t>(written);
-    if (written < 0 && errno != EAGAIN && errno != EINTR) in_.Close(1);  // it wants no more
+    if (written < 0 && errno != EAGAIN && errno != EINTR) in_.Close(1);  // the child reads no more input
   }
 
   static void Take(Pipe* pipe, size_t limit, std::string* text) {

@@ -1,5 +1,6 @@
-// The commands of `epiphyte`. Each Add… function adds one subcommand with its flags to the application and returns what
-// runs it after parsing. A command reports failure by throwing epiphyte::Error; standard output is for results only.
+// The commands of `epiphyte`. Each Add… function adds one subcommand with its flags to the application, and returns the
+// function that runs the subcommand after parsing. A command reports failure by throwing epiphyte::Error. Standard
+// output is for results only.
 #pragma once
 
 #include <CLI/App.hpp>

@@ -14,9 +14,10 @@
 namespace epiphyte::cli {
 namespace {
 
-// A model with a file of weights, a library and what it needs, the pipe for signals, outputs, and some to spare.
+// Descriptors for a model with a file of weights, a library and its dependencies, the signal pipe, outputs, and a
+// reserve.
 constexpr size_t kNeeded = 16;
-// With a limit of so many there is no need to look.
+// With a limit of at least this size, free descriptors are not counted.
 constexpr rlim_t kPlenty = 64;
 
 }  // namespace
@@ -24,7 +25,8 @@ constexpr rlim_t kPlenty = 64;
 void OccupyClosedStreams() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
-    // The lowest free number is this one. What should be written can only be read, and the reverse.
+    // The descriptor is the lowest free number, so open returns it. A stream for writing is opened for reading only,
+    // and the reverse, so that its use fails.
     open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
 }

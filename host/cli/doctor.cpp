@@ -39,7 +39,8 @@ bool IsDefect(const PluginInfo& plugin) {
   return std::find(std::begin(kFine), std::end(kFine), plugin.state) == std::end(kFine);
 }
 
-// "precision = f32 (f32, bf16)", "tiles = 4 (1 to 8)", "quiet = false (true, false)", "name = \"\" (string)"
+// Returns an option as "precision = f32 (f32, bf16)", "tiles = 4 (1 to 8)", "quiet = false (true, false)" or "name =
+// \"\" (string)".
 std::string Summary(const OptionInfo& option) {
   std::string fits = option.type;
   if (!option.choices.empty()) fits = Join(option.choices, ", ");
@@ -56,7 +57,7 @@ std::string Summary(const OptionInfo& option) {
 
 constexpr size_t kLabelWidth = 12;
 
-// On a terminal the text goes on below itself.
+// On a terminal, continuation lines are aligned with the first line of the text.
 void PrintField(std::string_view label, const std::string& text) {
   if (text.empty()) return;
   std::string line = "  " + std::string(label);
@@ -76,7 +77,7 @@ Colour ColourOf(const PluginInfo& plugin) {
   return plugin.usable() ? Colour::kGood : Colour::kChosen;
 }
 
-// In colour where a person looks at a terminal and didn't say otherwise (https://no-color.org).
+// Text is coloured on a terminal, unless the user has set NO_COLOR (https://no-color.org).
 std::string Coloured(const std::string& text, Colour colour) {
   const char* const no_color = std::getenv("NO_COLOR");
   const char* const terminal = std::getenv("TERM");
@@ -113,7 +114,7 @@ void PrintPlugin(const PluginInfo& plugin) {
   std::cout << '\n';
 }
 
-// A summary of a plugin in a few words: its problem, or its devices.
+// Summarises a plugin in a few words: its problem, or its devices.
 std::string InShort(const PluginInfo& plugin) {
   if (!plugin.message.empty()) return Printable(plugin.message);
   std::vector<std::string> names;
@@ -155,7 +156,7 @@ void PrintFolders(const std::vector<SearchedFolder>& folders) {
   table.Print();
 }
 
-// Adds "probe": {"step", "end"} for plugins with a process that didn't end well.
+// Adds "probe": {"step", "end"} for plugins with a process that ended abnormally.
 Json Describe(const std::vector<Probed>& plugins, const std::vector<SearchedFolder>& folders,
               const std::vector<std::string>& policy_notes) {
   Json json = ToJson(std::vector<PluginInfo>(), folders);
@@ -201,7 +202,7 @@ void CheckNames(const PluginCatalog& catalog, const std::vector<std::string>& na
   }
 }
 
-// Summary of all defects; "" when there are none.
+// Returns a summary of all defects; "" when there are none.
 std::string Verdict(const std::vector<Probed>& plugins, bool all) {
   std::vector<std::string> defects;
   std::string first;
@@ -257,7 +258,7 @@ Command AddDoctorCommand(CLI::App& app) {
       ->type_name("N")
       ->check(CLI::Range(1, 3600));
   flags->plugins.AddPolicy(*command);
-  // The process that probes a plugin runs with this option; no group: not in --help.
+  // The process that probes a plugin runs with this option. Without a group, it is not in --help.
   command->add_option("--probe", flags->probe)->group("");
   command->footer("Exit code 0 when every plugin works that is enabled and meant for this machine, else 1.");
   return {command, [flags] {

@@ -1,4 +1,4 @@
-// Advice of the command line about an error, for library messages that name only the library's own means.
+// Advice of the command line about an error. The library's messages only name remedies of the library.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace epiphyte::cli {
 
-// Goes behind the message; "" when there is nothing to add.
+// Returns the text to append to the message; "" when there is nothing to add.
 std::string_view HintText(Hint hint);
 
 }  // namespace epiphyte::cli

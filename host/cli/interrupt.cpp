@@ -22,7 +22,7 @@ constexpr int kPatienceMs = 2000;
 constexpr int kDone = 0;
 constexpr int kNothing = -1;
 
-// A signal handler can reach only state of the process, so these are globals.
+// A signal handler can only reach state of the process, so these variables are globals.
 std::atomic<int> g_signal = 0;
 std::atomic<int> g_cancellable = 0;
 int g_pipe[2] = {-1, -1};
@@ -30,12 +30,12 @@ int g_pipe[2] = {-1, -1};
 void OnSignal(int signal) {
   const int error = errno;
   const char byte = static_cast<char>(signal);
-  // A full pipe has more signals in it than anybody waits for.
+  // If the pipe is full, the byte is lost. The pipe then has more signals than the program reads.
   [[maybe_unused]] const ssize_t written = write(g_pipe[1], &byte, 1);
   errno = error;
 }
 
-// A signal; kDone: the other end was closed; kNothing: nothing came in time.
+// Returns a signal; kDone: the other end was closed; kNothing: nothing came before the timeout.
 int ReadByte(int timeout_ms) {
   pollfd waiting = {g_pipe[0], POLLIN, 0};
   int ready = 0;
@@ -58,7 +58,7 @@ Interrupts::Interrupts(std::string program) : program_(std::move(program)) {
   try {
     watcher_ = std::thread([this] { Watch(); });
   } catch (const std::system_error&) {
-    return;  // no thread to be had: signals do what they do to every program
+    return;  // no thread can be started: signals keep their default effect
   }
   for (int number : kSignals) {
     struct sigaction old = {};
@@ -66,7 +66,7 @@ Interrupts::Interrupts(std::string program) : program_(std::move(program)) {
     if (old.sa_handler == SIG_IGN) continue;
     struct sigaction action = {};
     action.sa_handler = OnSignal;
-    action.sa_flags = SA_RESTART;  // plugins and libraries need not know
+    action.sa_flags = SA_RESTART;  // system calls of plugins and libraries are not interrupted
     sigemptyset(&action.sa_mask);
     sigaction(number, &action, nullptr);
   }
@@ -92,7 +92,7 @@ void Interrupts::Watch() {
 
 void Interrupts::End(int signal) {
   RemoveUnfinishedFiles();
-  // On a terminal a progress bar may stand there.
+  // On a terminal, a progress bar may be on this line.
   std::string text = isatty(STDERR_FILENO) ? "\r\033[K" : "";
   text += program_ + ": error: ended by " + SignalName(signal) + "\n";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());

@@ -1,9 +1,9 @@
-// Interrupts: SIGINT, SIGTERM and SIGHUP end the program with nothing half written left behind, and the exit code that
-// shells know: 130, 143, 129.
+// Interrupts: SIGINT, SIGTERM and SIGHUP end the program without leaving incomplete files, and with the exit code that
+// shells expect: 130, 143, 129.
 //
-// The first signal asks work that can be cancelled to stop; it gets a few seconds, because a plugin may be deep in
-// something long. Everything else ends at once, and so does everything at the second signal. A signal that the program
-// was started with as ignored, as nohup does it, stays ignored.
+// The first signal asks work that can be cancelled to stop. The work has a few seconds, because a plugin may be in a
+// long operation. All other work ends at once, and a second signal ends everything at once. A signal that is ignored
+// when the program starts, as under nohup, stays ignored.
 //
 //   Interrupts interrupts("epiphyte");
 //   {
@@ -18,7 +18,7 @@
 
 namespace epiphyte::cli {
 
-// One in a program, made in main before anything else.
+// Make one object per program, in main before anything else.
 class Interrupts {
  public:
   explicit Interrupts(std::string program);
@@ -34,12 +34,12 @@ class Interrupts {
   std::thread watcher_;
 };
 
-// The signal that asks the program to end; 0: none. [any thread]
+// Returns the signal that asks the program to end; 0: none. [any thread]
 int CaughtSignal();
-// "SIGINT"
+// Returns the signal's name, such as "SIGINT".
 std::string SignalName(int signal);
 
-// While one exists, the command polls CaughtSignal and ends the work itself.
+// While such an object exists, the command polls CaughtSignal and ends the work itself.
 class Cancellable {
  public:
   Cancellable();

@@ -1,6 +1,6 @@
 // `epiphyte`: the command line over the public C++ API.
 //
-// host/cli/program.h says what its exit codes are and where errors go.
+// host/cli/program.h describes exit codes and the output of errors.
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -33,7 +33,7 @@ std::vector<std::string> FlagNames(const CLI::App& app) {
   return names;
 }
 
-// Names of a command's own commands: list, verify, gc and clear of `epiphyte cache`.
+// Returns the names of a command's subcommands, such as list, verify, gc and clear of `epiphyte cache`.
 std::vector<std::string> ActionNames(const CLI::App& command) {
   std::vector<std::string> names;
   if (command.get_parent() == nullptr) return names;
@@ -47,7 +47,7 @@ std::string DidYouMean(const std::string& found, const std::vector<std::string>&
   return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
 }
 
-// The error of the command line, and the help command to read on.
+// Returns the error about the command line, and the command that prints more help.
 UsageError WrongUsage(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* command = app.get_subcommands().empty() ? &app : app.get_subcommands().front();
   std::string name = command == &app ? "epiphyte" : "epiphyte " + command->get_name();
@@ -111,7 +111,7 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace epiphyte::cli;
-  // Also when the command line can't be read: a program that asked for JSON gets JSON.
+  // The words are read directly, because a program that asked for JSON gets JSON even if parsing fails.
   const bool json = std::any_of(argv + (argc > 0 ? 1 : 0), argv + argc,
                                 [](const char* word) { return std::string_view(word) == "--json"; });
   return RunMain(

@@ -1,4 +1,4 @@
-// epiphyte manifest: reads a plugin's manifest, and writes the digests of its libraries anew.
+// epiphyte manifest: reads a plugin's manifest, and updates the digests of its libraries.
 #include <iostream>
 #include <memory>
 

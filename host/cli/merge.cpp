@@ -1,4 +1,4 @@
-// epiphyte merge: several context models as one.
+// epiphyte merge: merges several context models into one.
 #include <filesystem>
 #include <iostream>
 #include <memory>

@@ -1,4 +1,4 @@
-// epiphyte new-plugin: the folder of a plugin that builds and passes the conformance suite, to go on from.
+// epiphyte new-plugin: writes a folder with a plugin that builds and passes the conformance suite, as a starting point.
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -22,7 +22,7 @@ struct NewPluginFlags {
   bool plain_c = false;
 };
 
-// Names that the build system keeps to itself.
+// Target names that the build system reserves.
 constexpr std::string_view kReserved[] = {"all",  "clean",   "conformance", "edit_cache",    "help",
                                           "test", "install", "package",     "rebuild_cache", "package_source"};
 
@@ -40,7 +40,7 @@ void CheckName(const std::string& name) {
   }
 }
 
-// "my-npu" becomes "MyNpu".
+// Converts "my-npu" to "MyNpu".
 std::string InCamelCase(std::string_view name) {
   std::string camel;
   bool begins = true;
@@ -88,7 +88,7 @@ void WriteText(const fs::path& path, const std::string& text) {
   }
 }
 
-// The folder that this program is installed in, if the vendor's package is there too.
+// Returns the folder in which this program is installed if the vendor's package is there too; else "".
 std::string PackagePrefix() {
   std::error_code error;
   const fs::path prefix = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path();

@@ -19,7 +19,7 @@ Session OpenSession(const Environment& environment, const std::filesystem::path&
   });
   std::optional<Session> session;
   limit.Watch(doing, [&] { session.emplace(environment, model, options); });
-  // It may have come too late for the session, but not for what would follow.
+  // The signal may have come too late to cancel the session, but it must stop the next step.
   if (CaughtSignal() != 0) throw Error(StatusCode::kModelLoadCanceled, "cancelled");
   return *std::move(session);
 }

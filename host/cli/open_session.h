@@ -1,5 +1,5 @@
-// OpenSession: how every command creates its session, with progress on a terminal, and cancelled by signals and by
-// --time-limit.
+// OpenSession: creates the session of every command, with a progress bar on a terminal. Signals and --time-limit cancel
+// it.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +12,8 @@
 
 namespace epiphyte::cli {
 
-// `doing`: "compiling", for the progress bar. Throws what Session does, MODEL_LOAD_CANCELED after a signal and CANCELED
-// once the time is over.
+// `doing` is text for the progress bar, such as "compiling". Throws what Session throws, MODEL_LOAD_CANCELED after a
+// signal, and CANCELED after the time limit.
 Session OpenSession(const Environment& environment, const std::filesystem::path& model, SessionOptions options,
                     const std::string& doing, const TimeLimit& limit = TimeLimit());
 

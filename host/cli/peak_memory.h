@@ -1,4 +1,4 @@
-// The most memory that this program has had.
+// The peak of this program's memory.
 #pragma once
 
 #include <filesystem>
@@ -7,10 +7,10 @@
 
 namespace epiphyte::cli {
 
-// The kernel's high-water mark in MiB; getrusage would count the parent's pages from before exec. Nothing where the
-// system doesn't say, as without /proc.
+// Returns the kernel's high-water mark in MiB. (getrusage would include the parent's pages from before exec.) Returns
+// nothing if the system doesn't report it, as without /proc.
 std::optional<double> PeakRssMb(const std::filesystem::path& status = "/proc/self/status");
-// "123.4 MiB", or that it isn't known.
+// Returns text such as "123.4 MiB", or a text that it isn't known.
 std::string PeakText(const std::optional<double>& megabytes);
 
 }  // namespace epiphyte::cli

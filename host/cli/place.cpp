@@ -1,4 +1,4 @@
-// epiphyte place: which provider would run which node, why others declined, and what became of the nodes that are gone.
+// epiphyte place: shows which provider would run which node, why others declined, and why nodes were removed.
 #include <iostream>
 #include <memory>
 #include <string>

@@ -1,4 +1,4 @@
-// Flags of every command that uses plugins: --plugin, for libraries that have no manifest, --policy and --disable.
+// Flags of every command that uses plugins: --plugin for libraries that have no manifest, --policy, and --disable.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -11,14 +11,14 @@ namespace epiphyte::cli {
 
 struct PluginFlags {
   std::vector<std::string> libraries;
-  std::string policy;                 // file
-  std::vector<std::string> disabled;  // names
+  std::string policy;                 // policy file
+  std::vector<std::string> disabled;  // names of disabled plugins
 
   void Add(CLI::App& command);
-  void AddPolicy(CLI::App& command);  // --policy and --disable alone
-  // The environment of the command, with the plugins in it. Throws what PluginCatalog::Add throws.
+  void AddPolicy(CLI::App& command);  // adds only --policy and --disable
+  // Makes the command's environment with these plugins. Throws what PluginCatalog::Add throws.
   Environment Open() const;
-  // --policy and --disable as another process of this program takes them.
+  // Returns --policy and --disable as arguments for another process of this program.
   std::vector<std::string> PolicyWords() const;
 };
 

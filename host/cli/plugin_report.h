@@ -9,15 +9,15 @@
 namespace epiphyte::cli {
 
 Json ToJson(const PluginInfo& plugin);
-// {"files": […], "settings": […], "notes": […]}
+// Returns {"files": […], "settings": […], "notes": […]}.
 Json ToJson(const PolicyInfo& policy);
-// {"plugins": […], "folders": […]}
+// Returns {"plugins": […], "folders": […]}.
 Json ToJson(const std::vector<PluginInfo>& plugins, const std::vector<SearchedFolder>& folders);
 
-// Findings of a probe: {"state", "message", "hint", "devices", "notes"}.
+// Returns the findings of a probe: {"state", "message", "hint", "devices", "notes"}.
 Json Findings(const PluginInfo& probed);
-// And back. False, and nothing added, when `findings` aren't what Findings makes: a plugin may have had its hand in
-// them.
+// Adds the output of Findings to `plugin`. Returns false and adds nothing when `findings` have another form, because
+// the plugin may have changed them.
 bool AddFindings(const Json& findings, PluginInfo* plugin);
 
 }  // namespace epiphyte::cli

@@ -1,5 +1,5 @@
-// The plugins that `epiphyte new-plugin` starts from: the examples plain_c and kit_minimal of plugin_api/examples,
-// which the build puts into the program, so that it needs no file of theirs where it runs.
+// The plugins that `epiphyte new-plugin` starts from: the examples plain_c and kit_minimal of plugin_api/examples. The
+// build compiles them into the program, so it needs none of their files at run time.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 namespace epiphyte::cli {
 
 struct TemplateFile {
-  std::string_view name;  // "kit_minimal.cpp"
+  std::string_view name;  // name such as "kit_minimal.cpp"
   std::string_view text;
 };
 

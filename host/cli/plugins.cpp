@@ -1,4 +1,4 @@
-// epiphyte plugins: lists the installed plugins, from the manifests alone.
+// epiphyte plugins: lists the installed plugins from their manifests, without opening libraries.
 #include <iostream>
 #include <memory>
 

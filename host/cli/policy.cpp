@@ -1,4 +1,4 @@
-// epiphyte policy: which policy file set what, and whether what they say holds.
+// epiphyte policy: shows which policy file has which setting, and whether the settings are valid.
 #include <algorithm>
 #include <chrono>
 #include <iostream>
@@ -29,7 +29,7 @@ std::string NameOf(const PolicySetting& setting) {
   return (setting.pinned ? "pinned " : "option ") + setting.option;
 }
 
-// A manifest that enables its plugin says nothing that is worth a line.
+// A manifest that enables its plugin is the normal case, so it gets no line.
 bool IsWorthALine(const PolicySetting& setting) {
   return setting.origin != "manifest" || setting.kind != "enabled" || setting.value != "true" ||
          !setting.overridden_by.empty();

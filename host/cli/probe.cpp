@@ -21,15 +21,15 @@
 namespace epiphyte::cli {
 namespace {
 
-// The report: a line "step …" before each thing that the plugin is asked to do, a line "changed …" for each thing that
-// it changed in the process, and a line "found …" with JSON.
-// Standard output is the plugin's to write to. The report isn't, but it can: nothing in it is believed unseen.
+// The report has a line "step …" before each operation of the plugin, a line "changed …" for each change that the
+// plugin made to the process, and a line "found …" with JSON. The plugin may write to standard output, so the report
+// has a descriptor of its own. The plugin could write to that, too, so the report is checked before use.
 constexpr int kReportDescriptor = 3;
 constexpr std::string_view kStep = "step ";
 constexpr std::string_view kFound = "found ";
 constexpr std::string_view kChanged = "changed ";
 constexpr size_t kMostChanges = 32;
-// The host logs the violations that it notices in a call in lines with this text.
+// In its log, the host reports rule violations in lines with this text.
 constexpr std::string_view kWarning = " warning abi: ";
 constexpr size_t kMaxReport = 1 << 20;
 constexpr std::string_view kDone = "done";
@@ -93,7 +93,7 @@ std::string LastLine(const std::string& text) {
                      end - (begin == std::string::npos ? 0 : begin + 1) + 1);
 }
 
-// "" when it ended well.
+// Returns the abnormal end of the child; "" when it ended normally.
 std::string EndOf(const ChildResult& child) {
   if (child.timed_out) return "timeout";
   if (child.signal != 0) return SignalName(child.signal);
@@ -117,7 +117,7 @@ void Explain(const ChildResult& child, std::chrono::seconds limit, Probed* probe
     return;
   }
   const std::string last = LastLine(child.err);
-  // The C++ library prints this before it ends a process with an uncaught exception. A library's own initialisers have
+  // The C++ library prints this text before it ends a process with an uncaught exception. A library's initialisers have
   // no caller that could catch one.
   if (child.signal == SIGABRT && last.ends_with("std::bad_alloc")) {
     plugin.message = "it found no memory" + during + ", and ended the process with " + probed->end;
@@ -132,10 +132,10 @@ void Explain(const ChildResult& child, std::chrono::seconds limit, Probed* probe
   plugin.hint = kBlameVendor;
 }
 
-// Looks at what a plugin has changed in the process, step by step.
+// Reports the plugin's changes to the process, step by step.
 class ChangeReporter {
  public:
-  // Changes noticed up to now are due to the previous step.
+  // Changes that are found now were made in the previous step.
   void Begin(std::string_view step) {
     Finish();
     WriteLine(kStep, step);
@@ -152,7 +152,7 @@ class ChangeReporter {
   std::string step_ = "starting";
 };
 
-// Probing a name goes on to the next plugin that has it when the first fails.
+// Probing a name tries the next plugin with that name when the first fails.
 PluginInfo ProbeOne(const PluginCatalog& catalog, const std::string& manifest, ChangeReporter* reporter) {
   const auto listed = [&] {
     for (PluginInfo& plugin : catalog.List()) {
@@ -177,7 +177,7 @@ Probed ProbeInChild(const PluginInfo& listed, std::chrono::seconds limit, const 
     if (child.out.size() >= kMaxReport) {
       probed.end = kDamaged;
     } else if (report.step != kDone) {
-      probed.end = "exit code 0";  // the plugin's doing: it never came to the last line
+      probed.end = "exit code 0";  // the plugin ended the process before the last line
     } else if (!AddFindings(report.found, &probed.plugin)) {
       probed.end = kDamaged;
     }
@@ -193,12 +193,12 @@ Probed ProbeInChild(const PluginInfo& listed, std::chrono::seconds limit, const 
 }
 
 void ReportProbe(const std::string& manifest, const PluginFlags& flags) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // its parent no longer waits for it then
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // if the parent dies, nothing else ends this process
   const rlimit none = {0, 0};
   setrlimit(RLIMIT_CORE, &none);
-  setenv("EPIPHYTE_LOG", "warning", 1);  // what the host notices is part of the report
+  setenv("EPIPHYTE_LOG", "warning", 1);  // the host's warnings are part of the report
   auto environment = std::make_unique<const Environment>(flags.Open());
-  ChangeReporter reporter;  // after the environment, which guards mapped files by a signal handler
+  ChangeReporter reporter;  // made after the environment, which installs a signal handler for mapped files
   const PluginInfo found = ProbeOne(environment->plugins(), manifest, &reporter);
   reporter.Finish();
   WriteLine(kFound, Findings(found).dump(-1, ' ', true, Json::error_handler_t::replace));

@@ -50,7 +50,7 @@ std::map<int, std::pair<uint64_t, uint64_t>> OpenDescriptors() {
     int descriptor = -1;
     std::from_chars(name.data(), name.data() + name.size(), descriptor);
     struct stat file = {};
-    // The folder itself is open while it is read.
+    // This skips the descriptor of the folder that is being read.
     if (descriptor < 0 || fstat(descriptor, &file) != 0) continue;
     std::error_code ignored;
     if (std::filesystem::read_symlink(entry->path(), ignored).string().starts_with("/proc/")) continue;

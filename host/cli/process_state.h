@@ -1,5 +1,5 @@
-// Process state: what all code of a process shares and a plugin must leave as it found it. For the process in which
-// doctor probes a plugin, where nothing else changes it.
+// Process state: state that all code of a process shares and that a plugin must leave unchanged. It is for the process
+// in which doctor probes a plugin, where nothing else changes that state.
 //
 //   const ProcessState before = ProcessState::Current();
 //   …
@@ -21,8 +21,8 @@ class ProcessState {
  public:
   static ProcessState Current();
 
-  // Each in some words: "the working directory changed from '/a' to '/b'". Descriptors that are new are no change: the
-  // plugin may have opened them.
+  // Returns a text for each change: "the working directory changed from '/a' to '/b'". New descriptors are no change,
+  // because the plugin may open files.
   std::vector<std::string> ChangesSince(const ProcessState& before) const;
 
  private:
@@ -34,7 +34,7 @@ class ProcessState {
   std::array<std::pair<rlim_t, rlim_t>, RLIM_NLIMITS> limits_{};
   std::array<uintptr_t, kSignals> handlers_{};
   std::map<std::string, std::string> environment_;
-  std::map<int, std::pair<uint64_t, uint64_t>> descriptors_;  // device and number of the open file
+  std::map<int, std::pair<uint64_t, uint64_t>> descriptors_;  // device and inode of each open file
 };
 
 }  // namespace epiphyte::cli

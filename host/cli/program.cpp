@@ -21,7 +21,7 @@ struct Failure {
   StatusCode code = StatusCode::kFail;
   Hint hint = Hint::kNone;
   std::string message;
-  bool reported = false;  // in JSON, if that was asked for
+  bool reported = false;  // the failure is already in the JSON result
 };
 
 std::string_view HintName(Hint hint) {
@@ -61,7 +61,7 @@ int Guarded(const std::string& program, const std::function<int()>& body, bool j
                              : "standard output can't be written; is the disk full?");
     }
     if (CaughtSignal() == 0) return code;
-    failure.reported = true;  // the signal came behind the result
+    failure.reported = true;  // the signal came after the result
   } catch (const std::bad_alloc&) {
     failure.code = StatusCode::kOutOfMemory;
     failure.message = "out of memory; close other programs or use a smaller model";

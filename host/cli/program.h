@@ -1,8 +1,8 @@
 // Shared code of the tools' main functions: exit codes, errors in one line, signals.
 //
 // Exit code: 0 on success, 1 when the work failed, 2 when the command line was wrong, 128 + signal when a signal ended
-// it. An error is one line on standard error; standard output carries results only. With --json it carries one JSON
-// document in any case: the result, or {"error": {"code", "message", "hint", "exit_code"}}.
+// the program. An error is one line on standard error; standard output has results only. With --json it has one JSON
+// document in every case: the result, or {"error": {"code", "message", "hint", "exit_code"}}.
 #pragma once
 
 #include <functional>
@@ -32,7 +32,7 @@ class ReportedError : public Error {
 // Prints "<program>: error: <message>" and returns `code`.
 int ReportError(std::string_view program, int code, std::string_view message);
 
-// Runs `body` for its exit code; whatever it throws is reported. `json`: --json was given.
+// Runs `body` and returns its exit code. Reports every exception. `json`: --json was given.
 int RunMain(const std::string& program, const std::function<int()>& body, bool json = false);
 
 }  // namespace epiphyte::cli

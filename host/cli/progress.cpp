@@ -20,7 +20,7 @@ Progress::Progress(std::string what) : what_(Printable(what)) {
   try {
     thread_ = std::thread([this] { Show(); });
   } catch (const std::system_error&) {
-    // No thread to be had: the work is done without a bar.
+    // No thread can be started: the work is done without a bar.
   }
 }
 

@@ -1,6 +1,6 @@
-// Progress: a bar on standard error while something long is going on. It shows only on a terminal, only after a
-// second, and is gone when the object is. It fills as Update says; until then a block moves back and forth. What the
-// work is at, as far as Update tells, stands beside it.
+// Progress: a bar on standard error during long work. It appears only on a terminal and only after a second, and the
+// destructor removes it. Update sets its length; before the first Update, a block moves back and forth. Beside the bar
+// is the text of the last Update.
 //
 //   Progress progress("compiling resnet50.onnx");
 #pragma once
@@ -32,7 +32,7 @@ class Progress {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool done_ = false;
-  double fraction_ = -1;  // below 0: not known
+  double fraction_ = -1;  // negative: unknown
   std::string detail_;
   std::thread thread_;
 };

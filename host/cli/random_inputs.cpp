@@ -20,13 +20,13 @@ namespace {
 
 using Sizes = std::map<std::string, int64_t>;
 
-// The standard's distributions differ between libraries; these don't.
+// The distributions of the C++ standard differ between libraries; these are the same everywhere.
 class Random {
  public:
   explicit Random(uint64_t seed) : engine_(seed) {}
 
   uint64_t Below(uint64_t limit) { return engine_() % limit; }
-  // Sum of four uniform numbers, scaled to deviation 1.
+  // Returns the sum of four uniform numbers, scaled to deviation 1.
   float Normal() {
     uint64_t bits = engine_();
     int64_t sum = 0;
@@ -74,9 +74,9 @@ void FillRandom(Value& value, Random& random) {
     case ElementType::kUint64:
     case ElementType::kInt64: return Fill<uint64_t>(value, small);
     case ElementType::kBool: return Fill<uint8_t>(value, [&] { return random.Below(2); });
-    // Scales near one.
+    // The scales are near one.
     case ElementType::kFloat8E8M0: return Fill<uint8_t>(value, [&] { return 125 + random.Below(5); });
-    // Without the highest exponent bit every pattern is a number.
+    // Without the highest exponent bit, every pattern is a finite number.
     case ElementType::kFloat8E4M3FN:
     case ElementType::kFloat8E4M3FNUZ:
     case ElementType::kFloat8E5M2:
@@ -270,7 +270,7 @@ std::vector<Value> RandomInputs(const std::vector<ValueInfo>& inputs, uint64_t s
   Sizes sizes = ParseDims(dims, inputs);
   std::vector<Value> values;
   for (const ValueInfo& input : inputs) {
-    // A generator for each, so that the values of one don't depend on the shapes of those before.
+    // Each value has its own generator, so that it does not depend on the shapes of earlier values.
     Random random(seed * 1000003 + values.size());
     values.push_back(RandomValue(input, sizes, random));
   }

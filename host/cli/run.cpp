@@ -58,7 +58,7 @@ void SaveAll(const std::string& folder, const std::string& stem, const std::vect
   }
 }
 
-// Before anything runs for long: a target that can't be written is found now. Folders that don't exist are made later.
+// A target that can't be written is an error before anything runs for long. Missing folders are made later.
 void CheckFiles(const std::string& folder, const std::string& stem, size_t count) {
   std::error_code ignored;
   if (folder.empty() || !std::filesystem::is_directory(folder, ignored)) return;

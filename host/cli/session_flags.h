@@ -1,5 +1,4 @@
-// Flags that every command with a session takes: --plugin, --ep, --option, --ep-option, --threads, --cache,
-// --time-limit.
+// Flags of every command with a session: --plugin, --ep, --option, --ep-option, --threads, --cache, --time-limit.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -15,11 +14,11 @@ namespace epiphyte::cli {
 
 struct SessionFlags {
   PluginFlags plugins;
-  std::string providers;                      // "vulkan,cpu"
+  std::string providers;                      // names, such as "vulkan,cpu"
   std::vector<std::string> options;           // KEY=VALUE
   std::vector<std::string> provider_options;  // PROVIDER.KEY=VALUE
   uint32_t threads = 0;
-  std::string cache;      // folder
+  std::string cache;      // folder of the cache
   double time_limit = 0;  // seconds; 0: none
 
   void AddProviders(CLI::App& command);  // adds the flags for providers and plugins
@@ -32,7 +31,7 @@ struct SessionFlags {
   SessionOptions Build() const;
 };
 
-// "KEY=VALUE" → {KEY, VALUE}. `flag` is named in the error.
+// Splits "KEY=VALUE" into {KEY, VALUE}. Errors name `flag`.
 std::pair<std::string, std::string> SplitAssignment(const std::string& text, std::string_view flag);
 
 }  // namespace epiphyte::cli

@@ -1,4 +1,4 @@
-// Stopwatch: milliseconds since it was made.
+// Stopwatch: returns the milliseconds since it was made.
 #pragma once
 
 #include <chrono>

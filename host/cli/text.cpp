@@ -31,7 +31,7 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-// So that columns line up for UTF-8 names.
+// Columns must line up for UTF-8 names, too.
 size_t CharactersIn(std::string_view text) {
   return static_cast<size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
 }

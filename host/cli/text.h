@@ -12,15 +12,15 @@
 
 namespace epiphyte::cli {
 
-// Keeps the order in which keys are set.
+// JSON with keys in the order in which they are set.
 using Json = nlohmann::ordered_json;
 
-// Two spaces of indentation and a line break at the end. What a terminal must not get is escaped.
+// Prints with two spaces of indentation and a final line break. Control characters are escaped.
 void PrintJson(const Json& json);
-// Path and size of each file, for reports.
+// Returns path and size of each file, for reports.
 Json FilesJson(const std::vector<std::filesystem::path>& paths);
 
-// Rows of cells in aligned columns, each row without trailing spaces.
+// Prints rows of cells in aligned columns, without trailing spaces.
 class Table {
  public:
   explicit Table(std::vector<std::string> header) : rows_{std::move(header)} {}
@@ -31,25 +31,25 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Columns of the terminal that standard output is; 0: it is none, and lines are as long as they are.
+// Returns the columns of the terminal on standard output; 0: it is not a terminal, and lines have any length.
 size_t TerminalWidth();
-// `text`, or its beginning and "..." where it has more than `width` characters. 0: no limit.
+// Returns `text`, or its beginning and "..." if it has more than `width` characters. 0: no limit.
 std::string CutTo(const std::string& text, size_t width);
-// `text` in lines of at most `width` characters, cut between words where that can be. 0: one line.
+// Splits `text` into lines of at most `width` characters, between words where possible. 0: one line.
 std::vector<std::string> WrapText(const std::string& text, size_t width);
-// Characters, not bytes, of UTF-8 text.
+// Returns the number of characters, not bytes, of UTF-8 text.
 size_t CharactersIn(std::string_view text);
 
 // Names come from models and manifests. Characters that could steer a terminal are replaced, and long text is cut.
 inline std::string Printable(std::string_view text) { return PrintableText(text); }
-// For a table cell that is short unless there is a problem.
+// Returns text for a table cell that is short unless there is a problem.
 inline std::string PrintableCell(std::string_view text) { return PrintableText(text, 80); }
 std::string Join(const std::vector<std::string>& parts, std::string_view separator);
-std::string NumberText(double number);       // "0.126119"
-std::string SizeText(uint64_t bytes);        // "1.5 MiB"
-std::string MillisecondsText(double value);  // "12.3 ms", "0.0012 ms"
+std::string NumberText(double number);       // such as "0.126119"
+std::string SizeText(uint64_t bytes);        // such as "1.5 MiB"
+std::string MillisecondsText(double value);  // such as "12.3 ms" or "0.0012 ms"
 
-// The candidate nearest to `name` by edit distance, or "" when none is near enough to be meant.
+// Returns the candidate nearest to `name` by edit distance, or "" when none is near enough.
 std::string NearestTo(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace epiphyte::cli

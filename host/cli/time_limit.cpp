@@ -15,9 +15,9 @@ namespace epiphyte::cli {
 namespace {
 
 constexpr std::chrono::seconds kPatience{2};
-constexpr int kTimedOut = 124;  // as timeout(1)
+constexpr int kTimedOut = 124;  // the exit code of timeout(1)
 
-// False when the command was over first.
+// Returns false when the command ended first.
 bool Sleep(const std::stop_token& ended, std::chrono::duration<double> time) {
   std::mutex mutex;
   std::condition_variable_any never;

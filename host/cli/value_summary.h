@@ -9,7 +9,7 @@
 namespace epiphyte::cli {
 
 std::string TypeText(const Value& value);  // "tensor(float)[1,1000]", "sequence of 3"
-// Tensors of numbers with a C++ type: {"min", "max", "mean", "nan"}; null for everything else.
+// Returns {"min", "max", "mean", "nan"} for tensors of numbers with a C++ type; null for all other values.
 Json Statistics(const Value& value);
 
 }  // namespace epiphyte::cli

@@ -1,4 +1,4 @@
-// epiphyte verify: everything that can be wrong with a context model and its files.
+// epiphyte verify: checks a context model and its files, and lists all problems.
 #include <iostream>
 #include <memory>
 
@@ -40,7 +40,7 @@ Outcome Verify(const VerifyFlags& flags) {
   return outcome;
 }
 
-// As a user of the command line reads them.
+// Returns the problems in the words of the command line.
 std::vector<std::string> ProblemsOf(const ContextVerification& found) {
   std::vector<std::string> problems;
   for (size_t i = 0; i < found.problems.size(); ++i) {

@@ -1,6 +1,7 @@
-// ep_conformance LIBRARY|MANIFEST: holds a plugin against the rules of the plugin API.
+// ep_conformance LIBRARY|MANIFEST: checks a plugin against the rules of the plugin API.
 //
-// Exit code 0: no rule was broken and no case of --operators failed; 1: one was or did; 2: the suite could not be run.
+// Exit code 0: no rule was broken and no case of --operators failed; 1: a rule was broken or a case failed; 2: the
+// suite could not run.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <exception>

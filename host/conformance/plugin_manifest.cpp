@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A library alone gets a manifest made of its descriptor.
+// A library without a manifest gets one that is made from its descriptor.
 fs::path ManifestOf(const Target& target, const fs::path& folder) {
   if (!target.manifest.empty()) return target.manifest;
   Journal unused;

@@ -1,4 +1,4 @@
-// A catalog with nothing but the plugin under test, for checks through the whole host.
+// A catalog with only the plugin under test, for checks through the whole host.
 //
 //   const ScratchFolder scratch;
 //   core::Environment environment(CatalogOf(target, scratch.path()));
@@ -11,7 +11,7 @@
 
 namespace epiphyte::conformance {
 
-// A temporary folder, removed with all that is in it.
+// A temporary folder; the destructor removes it with its content.
 class ScratchFolder {
  public:
   ScratchFolder();
@@ -24,7 +24,7 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
-// A library alone gets a manifest made of its descriptor, in `folder`. For that the library is opened in this process.
+// A library without a manifest gets one in `folder`, made from its descriptor. This opens the library in this process.
 core::CatalogOptions CatalogOf(const Target& target, const std::filesystem::path& folder);
 
 }  // namespace epiphyte::conformance

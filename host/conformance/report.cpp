@@ -24,7 +24,7 @@ const char* NameOf(Outcome outcome) {
 }  // namespace
 
 std::vector<RuleResult> Summarize(std::span<const Finding> findings) {
-  // By weight: a failure, then a reason why a rule doesn't apply, when it passed nowhere.
+  // The worst finding counts: first a failure, then a pass, then a reason why a rule doesn't apply.
   std::map<Rule, Finding> worst;
   const auto weight = [](Outcome outcome) { return outcome == Outcome::kFail ? 2 : outcome == Outcome::kPass ? 1 : 0; };
   int first_failure = 0;

@@ -18,13 +18,14 @@ struct RuleResult {
   std::string message;
 };
 
-// A rule that failed once has failed; one that nothing was found about was not reached.
+// A rule with a failure has failed. A rule without findings was not reached.
 std::vector<RuleResult> Summarize(std::span<const Finding> findings);
 
-// Every failure with what to do, how many cases ran, and a last line with the counts. `verbose`: the other rules, too.
+// Writes every failure with advice, how many cases ran, and a last line with the counts. `verbose`: also the other
+// rules.
 void WriteText(std::ostream& out, std::span<const RuleResult> results, bool verbose,
                const std::optional<CaseCounts>& cases = std::nullopt);
-// `operators`: the catalogue's report as JSON, or "".
+// `operators` is the catalogue's report as JSON, or "".
 void WriteJson(std::ostream& out, const std::string& target, std::span<const RuleResult> results,
                const std::optional<CaseCounts>& cases = std::nullopt, const std::string& operators = "");
 

@@ -58,7 +58,8 @@ Target ReadTarget(const fs::path& path) {
 
 std::vector<RuleResult> RunSuite(const Target& target, const SuiteOptions& options, std::optional<CaseCounts>* counts) {
   Journal journal;
-  // Each area stands on the one before it: what would fail there for the same reason is not reached.
+  // Each area depends on the areas before it. After a failure, the later areas are not reached, because they would fail
+  // for the same reason.
   for (const std::span<const Check> checks :
        {LibraryChecks(), OptionChecks(), DeviceMemoryChecks(), DeviceStreamChecks(), ProviderChecks(), ExecuteChecks(),
         DeviceKernelChecks(), ContextChecks(), ShareChecks(), SchemaChecks(), ReportChecks()}) {

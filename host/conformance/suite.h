@@ -15,14 +15,14 @@
 
 namespace epiphyte::conformance {
 
-// A manifest, or a library. Throws NO_SUCHFILE, INVALID_ARGUMENT.
+// Reads a manifest, or takes a library. Throws NO_SUCHFILE and INVALID_ARGUMENT.
 Target ReadTarget(const std::filesystem::path& path);
 
 struct SuiteOptions {
   Isolation isolation;
   std::optional<CaseOptions> cases;
 };
-// `counts` gets those of the cases, when they were run; may be null.
+// `counts` gets the counts of the operator cases if they ran; it may be null.
 std::vector<RuleResult> RunSuite(const Target& target, const SuiteOptions& options,
                                  std::optional<CaseCounts>* counts = nullptr);
 

@@ -1,14 +1,14 @@
 #!/bin/sh
-# abi_fields.sh INCLUDE: every field of every struct of the C ABI, in order, read from the headers, as lines for the
-# preprocessor on standard output:
+# abi_fields.sh INCLUDE: reads every field of every struct of the C ABI from the headers, in order, and writes them to
+# standard output as lines for the preprocessor:
 #
 #   EP_STRUCT(EpString)
 #   EP_FIELD(EpString, data)
 #   EP_FIELD(EpString, size)
 #   EP_STRUCT_END(EpString, size)
 #
-# It reads the form that the headers have: `typedef struct Name { … } Name;` with one field a declaration, and pointers to
-# functions as `Result(EP_CALL* Name)(…)`. What it can't read is an error.
+# The headers must be written as `typedef struct Name { … } Name;` with one field per declaration, and pointers to
+# functions as `Result(EP_CALL* Name)(…)`. Any other form is an error.
 set -eu
 include=$1
 cat "$include"/epiphyte/ep_*.h "$include"/epiphyte/draft/ep_*.h | awk '
@@ -56,6 +56,6 @@ cat "$include"/epiphyte/ep_*.h "$include"/epiphyte/draft/ep_*.h | awk '
       if (last == "") fail(name " has no field")
       print "EP_STRUCT_END(" name ", " last ")"
     }
-    # Every other declaration has no braces: a struct in another form would be missed.
+    # No other declaration has braces. Braces that remain belong to a struct in another form, which would be missed.
     if (match(text, /[^;{}]*[{}]/)) fail("found \"" substr(text, RSTART, RLENGTH) "\", expected `typedef struct Name {`")
   }'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# That abi_fields.sh reads what headers may have, and refuses what it can't read.
+# Tests that abi_fields.sh reads every form that headers may have, and refuses what it can't read.
 #
 #   abi_fields_check.sh PATH_OF_ABI_FIELDS_SH
 set -eu
@@ -9,10 +9,10 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/epiphyte/draft"
 echo '#define EP_NONE 1' > "$work/epiphyte/draft/ep_none.h"
 
-# header: standard input is the header
+# header: writes standard input to the only header of the include folder
 header() { cat > "$work/epiphyte/ep_one.h"; }
 
-# refused WHAT
+# refused WHAT: fails unless abi_fields.sh refuses the header with a message
 refused() {
   if "$fields" "$work" > "$work/out" 2> "$work/errors" || [ ! -s "$work/errors" ]; then
     echo "$1 was not refused:" >&2

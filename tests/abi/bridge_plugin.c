@@ -1,5 +1,5 @@
 /* One library for any number of providers, like a bridge to plugins of another runtime. The manifest's name and its
- * parameter `backend` choose the provider. Without that parameter the library has none. */
+ * parameter `backend` choose the provider. Without that parameter the library offers no provider. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 enum { kMostBridges = 4 };
 
-/* The answer to the query: one descriptor for each environment, the same each time. */
+/* The answer to the query: one descriptor for each environment. Repeated queries get the same one. */
 typedef struct Bridge {
   char name[65];
   char backend[65];

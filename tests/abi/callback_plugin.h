@@ -1,5 +1,5 @@
-// A plugin inside the test program that claims the nodes of chosen operators and lets a test look on, and ask the host
-// for things, while it compiles and executes.
+// A plugin inside the test program that claims the nodes of chosen operators. While it compiles and executes, it calls
+// functions of the test, which can look at what the plugin is given and call the host.
 //
 //   CallbackPlugin& callback_plugin = CallbackPlugin::Reset();
 //   callback_plugin.claims = {"Add"};
@@ -21,7 +21,7 @@ struct CallbackPlugin {
   std::set<std::string> claims;
   std::function<EpStatus*(EpTask*, const EpPartitionInfo&)> on_compile;
   std::function<EpStatus*(EpRun*)> on_execute;
-  std::function<void()> on_destroy;  // in DestroyProvider
+  std::function<void()> on_destroy;  // called in DestroyProvider
   const EpHostInfo* host = nullptr;
 
   static CallbackPlugin& Instance() {

@@ -1,5 +1,5 @@
-// Claims beyond "I can run this node": units that stay intact, nodes that are merged only where they are connected, and
-// partitions that the provider declines afterwards.
+// Claims beyond "I can run this node": groups that must stay intact, nodes that are merged only if they are connected,
+// and partitions that the provider declines in Compile.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ class ClaimTest : public testing::Test {
   Session Make(const std::string& model, const SessionOptions& options = Listed()) {
     return Session(*environment_, model.data(), model.size(), options);
   }
-  // How many partitions the plugin has.
+  // Number of the plugin's partitions.
   static size_t Partitions(const Session& session) {
     std::set<std::string> names;
     for (const NodePlacement& node : session.placement().nodes) {
@@ -103,7 +103,7 @@ TEST_F(ClaimTest, UnconnectedNodesShareAPartitionOnlyOnRequest) {
   EXPECT_EQ(Partitions(Make(TwoBranches(), options)), 2u);
 }
 
-// --- partitions that Compile gives back
+// --- partitions that Compile declines
 
 std::string ReluSigmoidRelu() { return ChainModel({"Relu", "Sigmoid", "Relu"}); }
 
@@ -131,7 +131,7 @@ TEST_F(ClaimTest, TheReportSaysWhyItWasGivenBackInOneLine) {
   EXPECT_THAT(why->reason, testing::Not(HasSubstr("\n")));
 }
 
-// With ONNX 1.17 Relu is a function, and no provider runs its body either. The reported reason is still that of Relu.
+// Relu is a function in ONNX 1.17, and no provider runs its body either. The reported reason is still the one for Relu.
 TEST_F(ClaimTest, WithoutAnotherProviderTheReasonBecomesTheSessionError) {
   Use("kDeclinesAll");
   SessionOptions options = Listed();
@@ -169,7 +169,7 @@ TEST_F(ClaimTest, PartitionsOfNestedGraphsAreGivenBackToo) {
   }
 }
 
-// --- kernels that want the provider for themselves
+// --- kernels that need exclusive use of the provider
 
 TEST_F(ClaimTest, ExclusiveKernelsOfAProviderExecuteOneAtATime) {
   Use("kExclusiveKernels");
@@ -192,7 +192,7 @@ TEST_F(ClaimTest, ExclusiveKernelsOfAProviderExecuteOneAtATime) {
   EXPECT_THAT(failures, testing::Each("OK"));
 }
 
-// --- what a kernel is told of its run
+// --- run information that a kernel gets
 
 TEST_F(ClaimTest, AKernelIsToldTheTagAndTheOptionsOfItsRunAndItsCodeReachesTheApplication) {
   Use("kTellsOfItsRun");

@@ -1,4 +1,4 @@
-// Services that the host gives to a device kernel during Execute, and requests that the host refuses.
+// Services that the host offers a device kernel during Execute, and requests that it refuses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ class Storage : public DeviceStorage {
   Storage(EpBuffer* buffer, uint64_t offset, uint64_t size) : DeviceStorage(buffer, offset, size, 1, 2) {}
 };
 
-// Places outputs where a test can see them, and records the requests.
+// Allocates outputs that the test can inspect, and records the requests.
 class Places : public OutputMaker {
  public:
   ValuePtr MakeOnHost(uint32_t index, DataType type, std::span<const int64_t> dims) override {
@@ -62,7 +62,7 @@ class DeviceRunTest : public testing::Test {
   static const EpDeviceRunApi& Api() {
     return *static_cast<const EpDeviceRunApi*>(HostInfo()->GetExtension(HostInfo(), EP_DEVICE_EXTENSION));
   }
-  // "OK", or the status' name and message.
+  // Returns "OK", or the name and message of the status. Releases the status.
   static std::string Outcome(EpStatus* status) {
     try {
       ThrowIfFailed(status, "host");
@@ -186,7 +186,7 @@ TEST_F(DeviceRunTest, AnOutputIsATensorThatCanBe) {
 
 TEST_F(DeviceRunTest, ARunOnTheHostHasNoDevice) {
   EpRun plain{{}, outputs_, 1, nullptr};
-  submission_.stream = nullptr;  // a host kernel in a run with bound outputs
+  submission_.stream = nullptr;  // null: a host kernel in a run with bound outputs
   for (EpRun* run : {&plain, &run_}) {
     EpStream* stream = nullptr;
     EXPECT_THAT(Outcome(Api().GetStream(run, &stream)),
@@ -213,7 +213,7 @@ TEST_F(DeviceRunTest, NullIsRefused) {
   EXPECT_TRUE(places_.calls.empty());
 }
 
-// An input that the kernel passes on is the output, wherever it is.
+// An input that the kernel passes on becomes the output, whatever memory it is in.
 TEST_F(DeviceRunTest, AnInputOnADeviceIsPassedOnWithoutACopy) {
   const int64_t dims[] = {4};
   const ValuePtr x = Value::OnDevice(DataType::kFloat, dims, std::make_shared<Storage>(Buffer(31), 0, 16));

@@ -1,4 +1,5 @@
-// Which of a plugin's devices a session uses: one or several, those that are here, and for compiling those that aren't.
+// Selection of a plugin's devices for a session: one or several, devices that are present, and, for compiling, devices
+// that are not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The environment: a library is told which manifest it is asked for, so that one serves several.
+// The environment tells a library which manifest the query is for, so that one library can serve several manifests.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ class EnvironmentTest : public testing::Test {
 TEST_F(EnvironmentTest, OneLibraryIsTheProviderThatEachManifestNames) {
   Install("left", "parameters: {backend: libleft.so.1}\n");
   Install("right", "parameters: {backend: libright.so.2}\n");
-  // Twice, so that what was shut down is initialized again.
+  // The second round initializes again what the first has shut down.
   for (int round = 0; round < 2; ++round) {
     Catalog catalog(options_, HostInfo());
     const LoadedPlugin& left = catalog.Load("left");

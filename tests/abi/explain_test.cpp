@@ -1,5 +1,5 @@
-// ep.explain: a plugin's notes on its nodes reach the placement report. Only notes on nodes that the plugin was shown
-// do.
+// ep.explain: a plugin's notes on its nodes reach the placement report. The host refuses notes on nodes that the plugin
+// was not shown.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ EpStatus* EP_CALL CreateProvider(EpPlugin* plugin, const EpProviderConfig*, EpPr
 }
 void EP_CALL DestroyProvider(EpProvider*) {}
 
-// A plugin of nothing but notes, which a test writes.
+// A plugin that only adds notes; each test supplies the function that adds them.
 class ExplainTest : public testing::Test {
  protected:
   using Notes = std::function<EpStatus*(std::span<const EpPartitionInfo* const>, const EpNoteSink&)>;

@@ -1,13 +1,14 @@
 #!/bin/sh
-# Every ABI header, drafts too, compiles alone, as C11 and C17 and as C++11 to C++20, by every compiler at hand, without a warning. So
-# it does as C11 for other data models and byte orders; freestanding, because their C libraries aren't there.
+# Each header of the ABI, drafts included, compiles alone and without a warning as C11, C17 and C++11 to C++20, with
+# every compiler that is installed. It also compiles as C11 for other data models and byte orders, as freestanding code
+# because their C libraries are not installed.
 set -eu
 root=$1
 include=$root/plugin_api/include
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 checked=0
-# check COMPILER LANGUAGE STANDARD HEADER [OPTION]...
+# check COMPILER LANGUAGE STANDARD HEADER [OPTION]...: compiles the header alone
 check() {
   compiler=$1 language=$2 standard=$3 header=$4
   shift 4

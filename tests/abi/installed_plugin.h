@@ -1,4 +1,4 @@
-// The plugins of tests/abi, installed one at a time.
+// Installs the plugins of tests/abi, one at a time.
 //
 //   Installed installed(PluginFile("kFailsInCompile"));
 //   core::Environment environment(installed.Options());
@@ -21,7 +21,7 @@ inline std::filesystem::path PluginFile(const std::string& name) {
   return std::filesystem::path(EPIPHYTE_ABI_PLUGIN_DIR) / (name + ".so");
 }
 
-// A folder with a manifest for one of the libraries, beside the real plugins of the build.
+// A folder with a manifest for one of the libraries. The environment also has the real plugins of the build.
 class Installed {
  public:
   explicit Installed(const std::filesystem::path& library, const std::string& more = "") {

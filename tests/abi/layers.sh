@@ -1,10 +1,11 @@
 #!/bin/sh
-# Checks which folders include which.
+# Checks which folders include which other folders.
 # - Rooms: plugins never include core, core never includes host or plugins, the command line never includes internals of
 #   the library, and only core/onnx knows protobuf.
-# - Floors, inside the core, the kit and each plugin: a lower one never includes a higher one. The tables below list them,
-#   lowest first; a file that belongs to no floor is an error, so that a new folder gets its place here.
-# - Circles: no file includes another that leads back to it, where a header and the .cpp of its name are one file.
+# - Floors, inside the core, the kit and each plugin: a lower floor never includes a higher one. The tables below list
+#   them, lowest first. A file that belongs to no floor is an error, so a new folder must be added to its table.
+# - Circles: no chain of includes leads back to its first file. A header and the .cpp of the same name count as one
+#   file.
 #
 #   layers.sh FOLDER            the tree to look at
 set -eu
@@ -21,7 +22,7 @@ grep -rnE '#include *[<"](host|plugins)/' core >> "$bad" || true
 grep -rnE '#include *[<"](core|host/api)/' host/cli host/tools host/include host/examples >> "$bad" || true
 grep -rnE '#include *<(google/protobuf|onnx)/' core plugins plugin_api host | grep -v '^core/onnx/' >> "$bad" || true
 
-# --- who includes whom: "file included", both as paths from here
+# --- includes as lines "file included", both paths relative to this folder
 
 find core plugins plugin_api host/include host/api host/cli host/conformance host/tools host/examples \
   -name '*.h' -o -name '*.hpp' -o -name '*.cpp' -o -name '*.c' 2> /dev/null | sort > "$work/files"
@@ -36,7 +37,7 @@ xargs grep -HE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]' < "$work/file
       for (i = 1; i <= count; ++i) if (places[i] in known) { print $1, places[i]; break }
     }' > "$work/includes"
 
-# --- floors: area, height, pattern of paths; of several patterns that fit a file the first one counts
+# --- floors: area, height, pattern of paths. The first pattern that fits a file counts.
 
 cat > "$work/floors" <<'TABLE'
 core          1  ^core/base/
@@ -111,7 +112,7 @@ awk -v table="$work/floors" -v files="$work/files" '
   area_of[$1] == area_of[$2] && floor_of[$1] < floor_of[$2] { print $1 ": a lower floor includes a higher one, " $2 }
 ' "$work/includes" | sort -u >> "$bad"
 
-# --- circles: tsort names the members of one on standard error
+# --- circles: tsort names the members of a circle on standard error
 
 sed -E 's/[.](h|hpp|cpp|c)( |$)/\2/g' "$work/includes" | awk '$1 != $2' > "$work/units"
 if ! tsort "$work/units" > "$work/order" 2> "$work/circles"; then

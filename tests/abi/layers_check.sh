@@ -5,7 +5,7 @@ layers=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# plant FILE LINE...: a file of the tree in $tree
+# plant FILE LINE...: writes a file into the tree $tree
 plant() {
   mkdir -p "$tree/$(dirname "$1")"
   file=$tree/$1
@@ -13,7 +13,7 @@ plant() {
   for line in "$@"; do echo "$line"; done > "$file"
 }
 
-# begin: a tree in which nothing is wrong
+# begin: makes a tree without a forbidden include
 begin() {
   tree=$work/tree
   rm -rf "$tree"
@@ -26,7 +26,7 @@ begin() {
   plant plugin_api/include/epiphyte/ep_host.h '#include <stdint.h>'
 }
 
-# refused WHAT PATTERN: the tree is refused with that text
+# refused WHAT PATTERN: fails unless layers.sh refuses the tree with a message that matches PATTERN
 refused() {
   if "$layers" "$tree" > "$work/out" 2>&1; then
     echo "$1 was not seen" >&2

@@ -69,7 +69,7 @@ std::vector<Layout> Golden() {
   return layouts;
 }
 
-// Structs keep their order; new ones go to the end.
+// Structs keep their order; new ones are appended.
 void WriteGolden(std::vector<Layout> layouts) {
   const std::vector<Layout> golden = Golden();
   std::ranges::stable_sort(layouts, {}, [&](const Layout& layout) {
@@ -116,7 +116,7 @@ TEST(AbiLayout, EveryFieldIsInTheGoldenTable) {
 }
 
 TEST(AbiLayout, FieldListIsComplete) {
-  // A field that abi_fields.sh missed leaves a gap of 8 bytes or more, or more than padding at the end.
+  // A field that abi_fields.sh missed would leave a gap of 8 bytes or more, or more than padding at the end.
   for (const Layout& layout : Compiled()) {
     size_t end = 0;
     for (const Field& field : layout.fields) {
@@ -128,7 +128,7 @@ TEST(AbiLayout, FieldListIsComplete) {
 }
 
 TEST(AbiLayout, EveryTableAndInfoStructBeginsWithItsSize) {
-  // Arrays of these have a fixed stride forever.
+  // Plugins and hosts pass arrays of these structs, so their stride must never change.
   const std::set<std::string> frozen = {"EpString", "EpKeyValue", "EpCopyEnd", "EpCopy"};
   for (const Layout& layout : Compiled()) {
     if (frozen.contains(layout.name)) continue;

@@ -1,5 +1,5 @@
-// One plugin, many ways to misbehave: EPIPHYTE_MISBEHAVIOUR chooses one at compile time, 0 is a good plugin that adds
-// one to a float tensor. Deliberately written against the bare C headers.
+// One plugin with many ways to misbehave. EPIPHYTE_MISBEHAVIOUR chooses one at compile time; with 0 it is a good plugin
+// that adds one to a float tensor. It is written against the bare C headers on purpose.
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -28,7 +28,7 @@ const EpHostInfo* g_host = nullptr;
 
 EpStatus* Refuse(const char* call) { return g_host->status->Create(EP_STATUS_EP_FAIL, call); }
 
-// A pointer that no handle of the host has. Following it crashes.
+// A pointer that is not a handle of the host. Following it crashes.
 template <typename Handle>
 Handle* Foreign() {
   static uintptr_t garbage[64];
@@ -36,12 +36,12 @@ Handle* Foreign() {
   return reinterpret_cast<Handle*>(garbage);
 }
 
-// Handles kept beyond the calls that they were valid for.
+// Handles kept beyond the calls for which they were valid.
 EpContextWriter* g_writer = nullptr;
 EpContextSink* g_context_sink = nullptr;
 EpCapabilitySink* g_capability_sink = nullptr;
-int g_providers = 0;       // made so far
-int g_asked_provider = 0;  // number of the provider that got g_capability_sink; 0: none
+int g_providers = 0;       // number of providers made so far
+int g_asked_provider = 0;  // number of the provider that got g_capability_sink in GetCapability; 0: none
 EpTask* g_task = nullptr;
 EpKernel* g_kernel = nullptr;
 EpKernelState* g_state = nullptr;
@@ -84,7 +84,7 @@ EpStatus* EP_CALL GetDevices(EpPlugin*, const EpDeviceInfo** devices, uint32_t c
     *count = 100;
     for (uint32_t i = 0; i < capacity && i < 100; ++i) devices[i] = &kDevice;
   }
-  // A compile-only or lost device, listed before the device that is here.
+  // A compile-only or lost device, listed before the device that is present.
   static const EpDeviceInfo kOther = {sizeof(EpDeviceInfo),
                                       EP_DEVICE_NPU,
                                       kHow == kLostDevice ? EP_DEVICE_LOST : EP_DEVICE_COMPILE_ONLY,
@@ -168,7 +168,7 @@ EpStatus* EP_CALL GetCapability(EpProvider*, const EpGraph* graph, EpCapabilityS
     if (EpStatus* status = g_host->graph->GetNodeInfo(info.nodes[i], &node)) return status;
     if (kHow == kFailsOnFunctions && std::strcmp(node.op_type, "Twice") == 0) return Refuse("functions confuse it");
     if (kHow == kClaimsFunctionInALostGroup && std::strcmp(node.op_type, "Twice") == 0) {
-      // The call and the Neg behind it, which cpu takes first when it comes first.
+      // The group is the call and the Neg that reads its output. The group is lost if cpu claims that Neg first.
       EpValueDefInfo made = {};
       made.struct_size = sizeof(made);
       if (EpStatus* status = g_host->graph->GetValueDefInfo(node.outputs[0], &made)) return status;
@@ -212,7 +212,7 @@ EpStatus* EP_CALL GetCapability(EpProvider*, const EpGraph* graph, EpCapabilityS
       if (EpStatus* status = g_host->capability->SetGrouping(sink, EP_GROUPING_CONNECTED)) return status;
       return g_host->capability->SupportNodes(sink, adds.data(), adds.size());
     case kStaleCapabilitySink: {
-      // One session may ask more than once: where it knows the operator as a function, after inlining again.
+      // The host may ask the same provider again after it has inlined a function. Only another provider's call is late.
       if (g_asked_provider == 0 || g_asked_provider == g_providers) {
         g_asked_provider = g_providers;
         g_capability_sink = sink;
@@ -230,7 +230,7 @@ EpStatus* EP_CALL GetCapability(EpProvider*, const EpGraph* graph, EpCapabilityS
   }
 }
 
-// Each reports a hundred times, or until it hears that the user has cancelled.
+// Four threads report a hundred times each, or until the host answers that the user has cancelled.
 EpStatus* ReportOnFourThreads(EpTask* task) {
   std::atomic<bool> cancelled = false;
   std::vector<std::thread> threads;
@@ -245,7 +245,7 @@ EpStatus* ReportOnFourThreads(EpTask* task) {
   return cancelled ? g_host->status->Create(EP_STATUS_MODEL_LOAD_CANCELED, "cancelled") : nullptr;
 }
 
-// Takes the first partition, and gives the others back.
+// Compiles the first partition and declines the others.
 EpStatus* DeclineOthers(EpTask* task, uint64_t count, EpKernel** kernels) {
   const EpTaskApi& api = *g_host->task;
   const uint64_t first = kHow == kDeclinesAll ? 0 : 1;
@@ -319,7 +319,7 @@ void EP_CALL ReleaseState(EpKernel*, EpKernelState* state) {
 constexpr bool kHasStates =
     kHow == kNullState || kHow == kSameStateTwice || kHow == kThrowsInReleaseState || kHow == kThrowsInCreateState;
 
-// Output 0 through a value, in as many wrong ways as there are.
+// Sets output 0 through a value, in as many wrong ways as there are.
 EpStatus* SetThroughValue(EpRun* run, const EpValueView* x) {
   const EpRunApi& api = *g_host->run;
   EpValue* value = nullptr;

@@ -1,5 +1,5 @@
-// Plugins that break the rules, each in its own way: every one gets its own state or status, with a message that says
-// what was wrong; the host goes on, and a good plugin beside it works.
+// Plugins that break the rules, each in its own way. Each gets its own state or status, with a message that says what
+// was wrong. The host goes on, and a good plugin beside it works.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ using core::Value;
 using core::ValuePtr;
 using testing::HasSubstr;
 
-// Two partitions for the plugin, so that counts of kernels can be wrong; all shapes are known.
+// A model with two partitions for the plugin, so that counts of kernels can be wrong. All shapes are known.
 std::string TwoRelus() {
   return OnnxFromText(
       "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) "
@@ -51,7 +51,7 @@ TEST_P(RefusedPlugin, HasAStateOfItsOwnAndAMessage) {
   EXPECT_EQ(core::PluginStateName(entry.state), core::PluginStateName(GetParam().state)) << entry.message;
   EXPECT_THAT(entry.message, HasSubstr(GetParam().message));
   EXPECT_THAT(entry.message, Not(HasSubstr("\n")));
-  // Everything else goes on.
+  // The good plugin and the host still work.
   EXPECT_THAT(RunModel(environment, ChainModel({"Relu"}), {"cpu"}, {-1, 2}), testing::ElementsAre(0, 2));
 }
 
@@ -229,8 +229,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 struct ClaimCase {
   const char* file;
-  std::vector<std::string> providers;  // who gets Relu, Sigmoid, Relu
-  const char* warning;                 // "": none
+  std::vector<std::string> providers;  // expected providers of Relu, Sigmoid, Relu
+  const char* warning;                 // expected warning; "": none
 };
 
 class DroppedClaim : public testing::TestWithParam<ClaimCase> {};
@@ -315,7 +315,7 @@ INSTANTIATE_TEST_SUITE_P(Abi, FailingContext,
                                          ContextCase{"kReservedInContextNode", "EpContextNodeDesc::reserved is 1"}),
                          [](const auto& info) { return std::string(info.param.file); });
 
-// The host refuses a handle of an earlier call, even if a new object uses the same memory by then.
+// The host refuses a handle of an earlier call, even if a new object has the same address by then.
 class StaleHandle : public testing::TestWithParam<const char*> {};
 
 TEST_P(StaleHandle, OfAnEarlierSessionIsRefused) {

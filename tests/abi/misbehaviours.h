@@ -1,7 +1,7 @@
-// The ways in which misbehaving_plugin.cpp can misbehave. Names are also the names of the plugin files.
+// The ways in which misbehaving_plugin.cpp can misbehave. Each name is also the name of the plugin's file.
 #pragma once
 
-// CMakeLists.txt reads the names, too.
+// CMakeLists.txt reads the names from this file, too.
 // clang-format off
 #define EPIPHYTE_MISBEHAVIOURS(X)                                                                                      \
   X(kWellBehaved) X(kNullDescriptor) X(kThrowsInQuery) X(kDescriptorTooSmall) X(kDescriptorFromTheFuture)              \

@@ -1,6 +1,6 @@
 #!/bin/sh
-# No struct of the ABI has padding at its end, on any data model that a compiler at hand knows: there a field that is
-# appended later would seem to be present in structs that were filled without it.
+# No struct of the ABI has padding at its end, on any data model that an installed compiler knows. A field that is
+# appended later would lie in that padding, and would seem to be present in structs that were filled without it.
 set -eu
 root=$1
 work=$(mktemp -d)

@@ -1,5 +1,5 @@
-/* A plugin as one of ABI 0.1 was: its query takes the host alone, answers null to a host that doesn't offer 0.1, and
- * its descriptor has the layout that 0.1 had. With ANSWERS_ANYBODY it looks at nothing, as careless ones did. */
+/* A plugin of ABI 0.1: its query takes the host alone and answers null to a host that doesn't offer 0.1. Its descriptor
+ * has the layout of 0.1. With ANSWERS_ANYBODY it does not check the host's version, as careless plugins did. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,7 +15,7 @@ struct Descriptor01 {
   void* (*functions[6])(void*);
 };
 
-/* A call of any of these functions shows that the caller misread the descriptor. */
+/* A call of any of these functions shows that the host misread the descriptor. */
 static void* Crash(void* anything) {
   (void)anything;
   __builtin_trap();

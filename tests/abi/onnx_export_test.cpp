@@ -1,4 +1,4 @@
-// ep.onnx/1: a partition as an ONNX model. What a plugin is given is read again and run as a model of its own.
+// ep.onnx/1: a partition as an ONNX model. The tests read the exported model again and run it as a model of its own.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ class OnnxExport : public testing::Test {
     plugin_.claims = {"MatMul", "Mul"};
     environment_->catalog().Register(CallbackPlugin::Query, 1000);
   }
-  // Calls `look` with the partition's graph while the callback_plugin compiles it.
+  // Calls `look` with the partition's graph while callback_plugin compiles it.
   void Compile(const std::function<void(const EpGraph*)>& look, std::string_view text = kModel) {
     int looks = 0;
     plugin_.on_compile = [&](EpTask*, const EpPartitionInfo& partition) -> EpStatus* {
@@ -54,7 +54,7 @@ class OnnxExport : public testing::Test {
     Session session(*environment_, bytes.data(), bytes.size(), options);
     EXPECT_EQ(looks, 1);
   }
-  // The status that WriteGraph gives, "OK" or its code and message.
+  // Returns "OK", or code and message of the status that WriteGraph returns.
   static std::string Failure(const EpGraph* graph, const EpOnnxOptions* options) {
     EpStatus* status = OnnxApi().WriteGraph(graph, options);
     if (status == nullptr) return "OK";
@@ -78,7 +78,7 @@ TEST_F(OnnxExport, APartitionRunsAsAModelOfItsOwn) {
   Compile([&](const EpGraph* graph) { model = kit::ToOnnx(*core::HostInfo(), {*core::HostInfo(), graph}); });
   EXPECT_EQ(model.weights, "");
   const auto file = dir_.Write("partition.onnx", model.bytes);
-  // (1 3 5 / 2 4 6) times (1, 2, -1), times b.
+  // ([[1, 3, 5], [2, 4, 6]] times (1, 2, -1)) times b.
   EXPECT_THAT(RunOnCpu(file, {1, 3}, {1, 2, -1}), ElementsAre((1 + 6 - 5) * 0.5F, (2 + 8 - 6) * -0.5F));
 
   const core::Model read = core::ReadModelFile(file, {});

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every bundled plugin exports EpPluginQuery and nothing else, and links neither protobuf nor libonnx nor the host.
+# Each bundled plugin exports EpPluginQuery and nothing else, and links neither protobuf nor libonnx nor the host.
 set -eu
 directory=$1
 plugins=0

@@ -1,5 +1,5 @@
-// ep.schema/1: operators that a plugin describes, as a model is read with them. Whatever the plugin answers, only what
-// is right reaches the graph.
+// ep.schema/1: operators that a plugin describes, and models that are read with these descriptions. Only valid answers
+// of the plugin reach the graph.
 #include "core/abi/plugin_schemas.h"
 
 #include <gmock/gmock.h>
@@ -63,7 +63,7 @@ class PluginSchemasTest : public testing::Test {
     plugin_.descriptor = &descriptor_;
     plugin_.plugin = reinterpret_cast<EpPlugin*>(this);
     plugin_.name = "acme_ep";
-    // By default the output is like the first input, but int64.
+    // By default the output has the first input's shape and the type int64.
     infer_ = [](const EpOperatorInfo*, const EpNode* node, EpInference* inference) -> EpStatus* {
       EpNodeInfo info = {};
       info.struct_size = sizeof info;
@@ -96,19 +96,19 @@ class PluginSchemasTest : public testing::Test {
     if (found == nullptr) return "no such value";
     return found->type() ? found->type()->ToString() : "unknown";
   }
-  // Whether the plugin's one operator is known.
+  // Returns whether the host accepts the description of the plugin's one operator.
   bool IsKnown(const EpOperatorInfo& info) {
     operators_ = {info};
     return Schemas()->Find(info.domain == nullptr ? kDomain : info.domain, "Count", 1) != nullptr;
   }
-  // Reads a model in which the plugin says that a Count's output is `type`. What SetOutput answered, and what became of
-  // the output.
+  // Reads a model for which the plugin says that a Count's output is `type`. Returns the answer of SetOutput and the
+  // type that the output has afterwards.
   std::pair<std::string, std::string> Claim(const EpTypeInfo& type) {
     std::string answer;
     infer_ = [&](const EpOperatorInfo*, const EpNode*, EpInference* inference) -> EpStatus* {
       EpStatus* status = InferenceApi().SetOutput(inference, 0, &type);
       answer = status == nullptr ? "OK" : core::HostInfo()->status->GetMessage(status);
-      core::HostInfo()->status->Release(status);  // a plugin that goes on as if nothing was
+      core::HostInfo()->status->Release(status);  // the plugin ignores the error
       return nullptr;
     };
     const Model model = Read(kOneCount);

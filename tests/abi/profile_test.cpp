@@ -1,4 +1,4 @@
-// ep.profile/1: spans of a plugin in the session's trace; those that can't be are refused or clipped.
+// ep.profile/1: spans of a plugin in the session's trace. The host refuses or clips impossible spans.
 #include "core/abi/profile.h"
 
 #include <gmock/gmock.h>
@@ -156,7 +156,7 @@ class ProfiledSession : public testing::Test {
     plugin_.claims = {"Neg"};
     environment_->catalog().Register(CallbackPlugin::Query, 1000);
   }
-  // y = -x, and `more`.
+  // Computes y = -x and calls `more`.
   static EpStatus* Negate(EpRun* run, const std::function<void()>& more) {
     return kit::Guard(*core::HostInfo(), [&] {
       EpRunInfo info = {};

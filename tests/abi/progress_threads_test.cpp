@@ -1,5 +1,5 @@
-// A provider may report from any of its threads: the application hears one report at a time, and none after it has
-// cancelled.
+// A provider may report progress from any of its threads. The application gets one report at a time, and none after it
+// has cancelled.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -43,10 +43,10 @@ bool IsTheProviders(const SessionProgress& at) { return at.text == "one of four"
 TEST_F(ProgressFromThreads, ReportsComeOneAtATimeAndNoneIsLost) {
   std::atomic<int> inside = 0;
   std::atomic<int> most = 0;
-  int heard = 0;  // not atomic: only one thread is in here at a time
+  int heard = 0;  // not atomic: calls of the callback never overlap
   EXPECT_EQ(Make([&](const SessionProgress& at) {
               most = std::max(most.load(), ++inside);
-              // Time for the other threads to come in.
+              // The other threads get time to enter.
               if (heard < 20) std::this_thread::sleep_for(std::chrono::milliseconds(1));
               if (IsTheProviders(at)) ++heard;
               --inside;
@@ -61,7 +61,7 @@ TEST_F(ProgressFromThreads, NoReportComesAfterCancelling) {
   std::atomic<int> heard = 0;
   EXPECT_THAT(Make([&](const SessionProgress& at) {
                 if (!IsTheProviders(at)) return false;
-                // The others are waiting to be heard by then.
+                // By the end of this pause, the other threads are waiting to report.
                 if (++heard == 5) std::this_thread::sleep_for(std::chrono::milliseconds(20));
                 return heard == 5;
               }),

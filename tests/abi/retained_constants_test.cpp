@@ -1,6 +1,6 @@
-// RetainConstant and DropConstant. A retained constant stays at its address until the plugin releases it. A dropped
-// constant is unmapped at once, and every constant that is not retained when the session is ready. The tests look at
-// the mappings of the weight file and at the memory in use.
+// RetainConstant and DropConstant. A retained constant stays at its address until the plugin releases it. The host
+// unmaps a dropped constant at once, and every constant that is not retained when the session is ready. The tests look
+// at the mappings of the weight file and at the memory in use.
 #include "core/abi/retained_constants.h"
 
 #include <gmock/gmock.h>
@@ -56,7 +56,7 @@ class RetainedConstantsTest : public testing::Test {
     EXPECT_EQ(core::LiveStatusCount(), 0u);
   }
 
-  // model.onnx: y = op(x, w) of `rows` times 16 floats, w in weights.bin, all 0.5.
+  // Writes model.onnx: y = op(x, w) on `rows` times 16 floats. w is in weights.bin; all its elements are 0.5.
   std::filesystem::path WriteModelFor(const std::string& op, int64_t rows) {
     core::Model model;
     model.ir_version = 8;
@@ -87,7 +87,7 @@ class RetainedConstantsTest : public testing::Test {
                      [&](const void* data, uint64_t size) { bytes.append(static_cast<const char*>(data), size); });
     return Write(std::move(bytes), std::move(weights));
   }
-  // model.onnx: y[i] = op(x, w[i]), each w of 2^21 floats, all 0.5, one byte off.
+  // Writes model.onnx: y[i] = op(x, w[i]). Each w has 2^21 floats of 0.5 and begins one byte off a float's alignment.
   std::filesystem::path WriteModelOfOddWeights(const std::string& op, size_t count) {
     core::Model model;
     model.ir_version = 8;
@@ -98,7 +98,7 @@ class RetainedConstantsTest : public testing::Test {
     std::vector<ValueDef*> outputs;
     for (size_t i = 0; i < count; ++i) {
       std::vector<float> half(kOddBytes / 4, 0.5F);
-      half[0] = static_cast<float>(i);  // equal ones would become one
+      half[0] = static_cast<float>(i);  // equal constants would be merged into one
       ValueDef* w =
           graph.AddConstant("w" + std::to_string(i),
                             Constant::Copy(DataType::kFloat, {2048, kOddBytes / 8192}, half.data(), half.size() * 4));
@@ -116,7 +116,7 @@ class RetainedConstantsTest : public testing::Test {
     std::string bytes;
     core::WriteModel(model, options,
                      [&](const void* data, uint64_t size) { bytes.append(static_cast<const char*>(data), size); });
-    // Offsets are text; one more has as many digits, as all of them are even.
+    // Offsets are decimal text and even, so an offset plus one has as many digits.
     const std::string key = "offset";
     for (size_t at = bytes.find(key); at != std::string::npos; at = bytes.find(key, at + 1)) {
       const size_t length = static_cast<unsigned char>(bytes[at + key.size() + 1]);
@@ -132,7 +132,7 @@ class RetainedConstantsTest : public testing::Test {
   }
   size_t Mappings() const { return MappingsOf(weights_); }
 
-  // The constant of an Add: its second input.
+  // Returns the constant of an Add: its second input.
   static kit::ValueView ConstantOf(const EpPartitionInfo& partition) {
     return kit::GraphView(*core::HostInfo(), partition.graph).node(0).input(1);
   }
@@ -180,7 +180,7 @@ TEST_F(RetainedConstantsTest, StayMappedUntilThePluginReleasesThem) {
 
 TEST_F(RetainedConstantsTest, UnretainedConstantsAreUnmappedWhenTheSessionIsReady) {
   for (const int64_t rows :
-       {int64_t{8}, int64_t{1} << 19}) {  // 512 bytes, and 32 MiB: pages of the large one are released early
+       {int64_t{8}, int64_t{1} << 19}) {  // 512 bytes, and 32 MiB: the pages of the large constant are released early
     const auto model = WriteModelFor("Add", rows);
     Session session(*environment_, model, OptionsFor({"callback_plugin"}));
     EXPECT_EQ(Mappings(), 0u) << rows;
@@ -224,7 +224,7 @@ TEST_F(RetainedConstantsTest, EachRetainHasItsOwnRelease) {
   Session session(*environment_, model, OptionsFor({"callback_plugin"}));
   EXPECT_NE(first, second);
   TaskApi().ReleaseConstant(first);
-  TaskApi().ReleaseConstant(first);  // reported, and nothing else
+  TaskApi().ReleaseConstant(first);  // reported, without any other effect
   TaskApi().ReleaseConstant(nullptr);
   EXPECT_EQ(Mappings(), 1u);
   int foreign = 0;
@@ -293,7 +293,7 @@ TEST_F(RetainedConstantsTest, WhatIsDroppedIsFreedAtOnceAndWhatIsRetainedStays) 
   kept_ = {};
 }
 
-// The same weight in two partitions of one Compile, each with a value of its own.
+// Two partitions of one Compile read the same weight through different values.
 TEST(ShownConstants, OneThatAnotherValueStillReadsStays) {
   constexpr size_t kBytes = size_t{16} << 20;
   const auto bytes = std::make_shared<std::string>(kBytes + 1, 'w');
@@ -347,7 +347,7 @@ TEST_F(RetainedConstantsTest, TheCpuPluginHasNoWeightTwice) {
     return false;
   };
   const Session session(*environment_, model, options);
-  // All of them packed, and what else is packed between two reports.
+  // The peak is the packed weights plus those that are packed between two reports.
   EXPECT_LT(most, (kWeights + 4) * kOddBytes);
   EXPECT_GT(most, kWeights / 2 * kOddBytes);
 }

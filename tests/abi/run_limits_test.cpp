@@ -17,7 +17,7 @@ class RunLimitsTest : public testing::Test {
   const EpRunLimitsApi& api() const {
     return *static_cast<const EpRunLimitsApi*>(HostInfo()->GetExtension(HostInfo(), EP_RUN_LIMITS_EXTENSION));
   }
-  // "" when the host agrees.
+  // Returns the host's error message; "" if TakeMemory succeeds.
   std::string Take(EpRun* run, uint64_t bytes) const {
     EpStatus* status = api().TakeMemory(run, bytes);
     if (status == nullptr) return "";
@@ -44,7 +44,7 @@ TEST_F(RunLimitsTest, OneBufferHasTheLimitOfAValue) {
 }
 
 TEST_F(RunLimitsTest, NoMoreIsReturnedThanWasTaken) {
-  state_.Take(500);  // by a value
+  state_.Take(500);  // taken by a value
   EXPECT_EQ(Take(&run_, 100), "");
   api().ReturnMemory(&run_, UINT64_MAX);
   EXPECT_EQ(state_.used(), 500u);

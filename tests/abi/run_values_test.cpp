@@ -1,4 +1,4 @@
-// The handles that a kernel passes back: found when they are this run's, refused when they are anything else.
+// Value handles that a kernel passes back: the host finds those of the current run and refuses all others.
 #include "core/abi/run_values.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ using testing::HasSubstr;
 const std::vector<int64_t> kOne = {1};
 ValuePtr AValue() { return Value::Tensor(DataType::kFloat, kOne); }
 
-// A value that tells when it goes.
+// A value that counts in `gone` when it is destroyed.
 ValuePtr Watched(float* memory, int* gone) {
   return Value::Wrap(DataType::kFloat, kOne, memory, sizeof(float), [gone] { ++*gone; });
 }

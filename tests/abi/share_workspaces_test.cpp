@@ -1,5 +1,5 @@
-// Share groups on the host's side of the ABI: one workspace for each plugin and group, and what a provider may write in
-// a compiling group. Also CheckContext with answers that the host must not trust.
+// The host's side of share groups: one workspace for each plugin and group, and the context nodes that a provider of a
+// compiling group may write. Also CheckContext with answers that the host must not trust.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ void EP_CALL FreeWorkspace(void* workspace) {
   delete static_cast<int*>(workspace);
 }
 
-// A provider that takes its workspace when it is made.
+// A provider that takes its workspace in CreateProvider.
 struct SharingProvider {
   EpShareGroup* group = nullptr;
   void* workspace = nullptr;
@@ -86,7 +86,7 @@ EpProviderApi ProviderTable() {
   return api;
 }
 
-// A plugin as the catalog would have loaded it.
+// A plugin as the catalog would load it.
 class InlinePlugin {
  public:
   InlinePlugin() : provider_(ProviderTable()) {
@@ -217,7 +217,7 @@ TEST_F(ShareGroupAbi, TheTableChecksWhatItIsGiven) {
     *made = new int(0);
     return nullptr;
   };
-  // A provider hands its group out, for the calls below.
+  // The provider exposes its group for the calls below.
   EpProviderApi api = ProviderTable();
   api.CreateProvider = [](EpPlugin* plugin, const EpProviderConfig* config, EpProvider** provider) {
     g_group = config->share_group;
@@ -253,7 +253,7 @@ TEST_F(ShareGroupAbi, AskingForAWorkspaceWhileItIsMadeIsAnErrorAndNoDeadlock) {
   EXPECT_THAT(FailureOf([&] { plugin_.Make(Loading(group)); }), HasSubstr("call it after that returned"));
 }
 
-// --- what a provider of a compiling group may write
+// --- context nodes that a provider of a compiling group may write
 
 core::ContextNodes Write(core::Provider& provider) {
   struct Nowhere final : core::PayloadWriter {

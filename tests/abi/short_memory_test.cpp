@@ -1,5 +1,5 @@
-// When memory is short between two steps of the host, nothing that a plugin made is forgotten, released twice or left
-// half done: every allocation of the host's is made to fail, one after the other.
+// Each allocation of the host is made to fail, one after the other. No object that a plugin made may be lost, released
+// twice or left half done.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@
 
 namespace {
 
-// How many allocations of this thread still succeed before one fails; negative: all do.
+// Number of allocations of this thread that still succeed before one fails; negative: all succeed.
 thread_local int64_t t_allocations_left = -1;
 
 void* Allocate(size_t bytes) noexcept {
@@ -34,7 +34,7 @@ void* AllocateOrThrow(size_t bytes) {
 
 void* operator new(size_t bytes) { return AllocateOrThrow(bytes); }
 void* operator new[](size_t bytes) { return AllocateOrThrow(bytes); }
-// AddressSanitizer has one of its own for each form, so none of those that meet may be left out.
+// AddressSanitizer replaces each form of new and delete on its own, so all forms that can meet must be defined here.
 void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return Allocate(bytes); }
 void* operator new[](size_t bytes, const std::nothrow_t&) noexcept { return Allocate(bytes); }
 void operator delete(void* memory) noexcept { std::free(memory); }
@@ -45,7 +45,7 @@ void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
 namespace epiphyte::core {
 namespace {
 
-// Calls step(0), step(1), …, which calls FailAllocation and then Failed, until nothing fails any more.
+// Calls step(0), step(1), … until no allocation fails. Each step calls FailAllocation and then Failed.
 template <typename Step>
 int FailEachAllocation(Step&& step) {
   for (int n = 0;; ++n) {
@@ -57,7 +57,7 @@ int FailEachAllocation(Step&& step) {
 
 void FailAllocation(int n) { t_allocations_left = n; }
 
-// Whether it came to that; everything succeeds from now on.
+// Returns whether the chosen allocation was reached and failed. All allocations succeed from now on.
 bool Failed() {
   const bool failed = t_allocations_left < 0;
   t_allocations_left = -1;
@@ -116,7 +116,7 @@ TEST(ShortMemory, APayloadThatCouldNotBeBegunTakesNoIndex) {
 // --- kernels
 
 constexpr size_t kKernels = 4;
-std::array<int, kKernels> g_kernels;  // how often each is alive
+std::array<int, kKernels> g_kernels;  // number of live objects for each kernel
 bool g_same_twice = false;
 
 EpStatus* EP_CALL MakeProvider(EpPlugin*, const EpProviderConfig*, EpProvider** provider) {

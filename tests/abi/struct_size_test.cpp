@@ -1,5 +1,5 @@
-// struct_size works both ways: the host fills no more than there is room for and says how far that is, and takes no
-// struct for whole that isn't.
+// struct_size works in both directions. The host fills no more than the plugin has room for, and reports how far it
+// filled. It refuses a struct that is too short.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ std::string MessageOf(EpStatus* status) {
   return message;
 }
 
-// An info as a plugin of a later ABI knows it.
+// An info struct as a plugin of a later ABI declares it.
 struct LaterGraphInfo {
   EpGraphInfo known;
   uint64_t later;

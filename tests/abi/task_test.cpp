@@ -1,4 +1,4 @@
-// Tasks: what a plugin's threads may ask while a long call into the plugin runs, and not afterwards.
+// Tasks: requests that a plugin's threads may make during a long call into the plugin, but not afterwards.
 #include "core/abi/task.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Providers that the session does not list: their failures are reported, and the nodes go to the next provider. Also
-// functions that a provider claims whole but does not get.
+// Failures of providers that the session does not list are reported, and their nodes go to the next provider. Also
+// functions that a provider claims as a whole but does not get.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Expectations on errors: the code, and what the message tells.
+// Expectations on errors: the code and the message.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@
 
 namespace epiphyte::test {
 
-// The message of the Error that `call` throws; checks its code and that the message is one line.
+// Returns the message of the Error that `call` throws. Checks its code and that the message is one line.
 template <typename Call>
 std::string ErrorOf(core::StatusCode code, Call&& call) {
   try {

@@ -31,7 +31,7 @@ TEST(FolderLock, ReadersComeInTogether) {
   TempDir dir;
   std::optional<FolderLock> one(std::in_place, dir.path(), FolderLock::kShared);
   std::optional<FolderLock> two(std::in_place, dir.path(), FolderLock::kShared);
-  // A reader that had waited in vain would have gone on without.
+  // A reader goes on without the lock when its wait times out.
   const int folder = open(dir.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   ASSERT_GE(folder, 0);
   one.reset();

@@ -1,4 +1,4 @@
-// The names in a folder: all of them, sorted, with the reason when they can't be had.
+// The names in a folder: complete and sorted, or the reason why they can't be read.
 #include "core/base/folder_names.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Detection of objects that were made before fork(), and the parent's threads as a child may use them.
+// Detection of objects that were made before fork(), and how a child may use the parent's threads.
 #include "core/base/fork_mark.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ using core::FolderLock;
 using core::ForkMark;
 using core::ThreadPool;
 
-// The exit code of `body` in a forked child; -1 when it doesn't end within 20 seconds.
+// Returns the exit code of `body` in a forked child; -1 if it doesn't end within 20 seconds.
 int InChild(const std::function<int()>& body) {
   const pid_t child = fork();
   if (child == 0) {
@@ -54,7 +54,7 @@ TEST(ForkMark, APoolOfTheParentCanBeDestroyedInTheChild) {
   EXPECT_EQ(pool->thread_count(), 3u);
 }
 
-// A child has the descriptor of its parent's lock as long as it lives.
+// A child would hold a descriptor of its parent's lock for its whole life.
 TEST(ForkMark, AChildKeepsNoLockOfItsParent) {
   const TempDir dir;
   int ends[2];
@@ -71,7 +71,7 @@ TEST(ForkMark, AChildKeepsNoLockOfItsParent) {
     }
   }
   const int code = InChild([&] {
-    alarm(3);  // less than a publisher's patience
+    alarm(3);  // shorter than a publisher waits
     const FolderLock lock(dir.path(), FolderLock::kExclusive);
     return 7;
   });

@@ -55,7 +55,7 @@ TEST_F(LogTest, ATagStandsInTheLinesOfItsThreadAndOfThreadsThatWorkForIt) {
     const LogTag tag("run\n7");
     Log(LogLevel::kError, "abi", "tagged");
     std::thread([] { Log(LogLevel::kError, "abi", "of somebody else"); }).join();
-    // Every member of a gang has to take part, whichever thread it is.
+    // Every member of a gang must take part, on whichever thread it runs.
     ThreadPool pool(2);
     pool.RunGang(
         2, [](void*, uint32_t member, uint32_t size) { Log(LogLevel::kError, "abi", "member {} of {}", member, size); },

@@ -116,7 +116,7 @@ TEST_F(MappingGuardTest, UsedFilesKnowWhatWasLostWhenTheMappingIsGone) {
 TEST_F(MappingGuardTest, OnlyTheMappingOfThatFileIsMarked) {
   InstallMappingGuard();
   std::vector<std::shared_ptr<const MappedFile>> others;
-  for (int i = 0; i < 600; ++i) {  // more than one chunk of the table
+  for (int i = 0; i < 600; ++i) {  // more than one block of the guard's table
     others.push_back(MappedFile::Open(dir_.Write("other" + std::to_string(i), "still here")));
   }
   const auto file = Map();
@@ -131,12 +131,12 @@ TEST_F(MappingGuardTest, CopyingAFileThatIsCutOffEndsAndIsFoundOut) {
   const auto file = Map();
   CutTo(4096);
   StagedFile copy(dir_ / "copy");
-  copy.Write(file->data(), file->size());  // the system call can't read it, which raises no signal
+  copy.Write(file->data(), file->size());  // the system call fails on the mapping, which raises no signal
   EXPECT_EQ(copy.size(), kBytes);
   ErrorOf(StatusCode::kFail, [&] { file->RequireIntact(); });
 }
 
-// A mapping that the core knows nothing of.
+// A mapping that is not registered with the core.
 void ReadOwnMappingOfATruncatedFile(const TempDir& dir) {
   const auto path = dir.Write("own", std::string(kBytes, 'x'));
   FILE* stream = std::fopen(path.c_str(), "r");
@@ -166,7 +166,7 @@ TEST_F(MappingGuardTest, OtherFaultsGoToTheHandlerOfTheApplication) {
         InstallMappingGuard();
         const auto file = Map();
         CutTo(0);
-        BytesOf(*file);  // not to the application's
+        BytesOf(*file);  // the core's handler gets this fault, not the application's
         ReadOwnMappingOfATruncatedFile(dir_);
       },
       testing::ExitedWithCode(42), "");

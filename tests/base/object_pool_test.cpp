@@ -54,7 +54,7 @@ TEST(ObjectPool, ThreadGetsTheObjectThatItReleasedLast) {
 
 TEST(ObjectPool, ThreadGetsObjectsThatOthersReleased) {
   ObjectPool<Object> pool;
-  // More threads than there are places.
+  // There are more threads than slots in the pool.
   for (int i = 0; i < 20; ++i) std::thread([&] { pool.Release(std::make_unique<Object>()); }).join();
   for (int i = 0; i < 20; ++i) EXPECT_NE(pool.Acquire(), nullptr) << i;
   EXPECT_EQ(pool.Acquire(), nullptr);

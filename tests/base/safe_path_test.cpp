@@ -102,7 +102,8 @@ TEST_F(SafePath, AFolderWhoseNameBeginsTheSameIsOutside) {
   EXPECT_THAT(Refused("old"), HasSubstr("out of the model's folder"));
 }
 
-// models--x/blobs/<digest>, models--x/snapshots/<revision>/<name> -> ../../blobs/<digest>
+// The cache of the Hugging Face hub: models--x/blobs/<digest>, and links models--x/snapshots/<revision>/<name> ->
+// ../../blobs/<digest>.
 class ContentAddressedCache : public testing::Test {
  protected:
   ContentAddressedCache() : root_(fs::canonical(folder_.path())) {

@@ -151,7 +151,7 @@ TEST(StagedFile, AWriteThatFailsLeavesTheTargetAlone) {
   EXPECT_EQ(FilesIn(folder.path()), 1u);
 }
 
-// The state after kill -9: the file is there, and no process holds its lock.
+// This is the state after kill -9: the file exists, and no process holds its lock.
 TEST(StagedFile, OnlyFilesOfDeadProcessesAreRemoved) {
   const TempDir folder;
   folder.Write(".epiphyte-1-2-0badcafe.staged", "abandoned");
@@ -186,9 +186,9 @@ TEST(StagedFile, CleanupDoesNotDisturbWriters) {
   EXPECT_EQ(FilesIn(folder.path()), 1u);
 }
 
-// --- What may be replaced
+// --- targets that may be replaced
 
-// Opening a pipe would block. Replacing opens nothing.
+// Opening a pipe would block, so replacing must not open the target.
 TEST(StagedFile, OnlyRegularFilesAreReplaced) {
   const TempDir folder;
   ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
@@ -255,7 +255,7 @@ TEST(StagedFile, CheckTargetFindsWhatWouldFail) {
 
 // --- The end of a process
 
-// In a process of its own: afterwards nothing is written any more.
+// The test runs in a process of its own, because nothing can be staged afterwards.
 TEST(StagedFile, AllThatIsStagedIsRemovedWhenTheProcessEnds) {
   const TempDir folder;
   fs::create_directory(folder / "entry");

@@ -169,7 +169,7 @@ TEST(StrictYaml, BracketsInTextAreNoNesting) {
   EXPECT_EQ(Parse("a: '" + Repeated("[", 60) + "'\n").Required("a").AsString().size(), 60u);
 }
 
-// Each of these has overflowed the stack of some YAML parser, or kept it busy for minutes.
+// Each of these inputs has overflowed the stack of a YAML parser, or kept it busy for minutes.
 TEST(StrictYaml, BombsAreRefusedQuicklyAndWithoutDeepRecursion) {
   const char* const units[] = {"[", "{",  "- ", "? ", ": ", "[?",    "{a: ", "a: ", "!", "&a ",  "*a ",
                                "|", ">-", "\"", "'",  "%",  "---\n", "[]:",  "{}",  ",", "- - ", "\xC3\xA9["};
@@ -187,7 +187,7 @@ TEST(StrictYaml, BombsAreRefusedQuicklyAndWithoutDeepRecursion) {
   EXPECT_THAT(Refused(laughs), HasSubstr("anchors"));
 }
 
-// Whatever the bytes, the answer is a tree or an INVALID_ARGUMENT of one line.
+// For any bytes, the answer is a tree or an INVALID_ARGUMENT with a message of one line.
 TEST(StrictYaml, SurvivesDamagedManifests) {
   const std::string good = "name: vulkan\nlibrary: {linux-x86_64: 'a.so', w: \"b\"}\nsources: [A, B]\nabi: |\n  0.1\n";
   std::mt19937 random(1);

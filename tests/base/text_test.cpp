@@ -44,7 +44,7 @@ TEST(PrintableLine, CutsLongTextBetweenCharacters) {
   EXPECT_EQ(PrintableLine("abc\xC3\xA9", 5), "abc\xC3\xA9");
 }
 
-// U+009B alone begins a command on many terminals.
+// On many terminals U+009B alone begins a control sequence.
 TEST(PrintableLine, ReplacesControlCharactersOfEverySet) {
   EXPECT_EQ(PrintableLine("a\xC2\x9B"
                           "31mb"),

@@ -65,7 +65,7 @@ TEST(ParallelFor, CallsTheBodyOnceForEachIndex) {
   }
 }
 
-// Size of each share, in no particular order.
+// Returns the size of each share, in no particular order.
 std::vector<uint64_t> ShareSizes(ThreadPool& pool, uint64_t count, uint64_t grain) {
   std::mutex mutex;
   std::vector<uint64_t> sizes;
@@ -92,7 +92,7 @@ TEST(ParallelFor, LessThanTwoGrainsIsHalved) {
 
 TEST(ParallelFor, ThreadsHaveAsMuchToDo) {
   ThreadPool two(2), three(3);
-  // 44 panels of a matrix: eight shares of six would give a thread 24 of them.
+  // 44 panels of a matrix in eight shares. With shares of six, one thread would get 24 panels.
   EXPECT_THAT(ShareSizes(two, 44, 1), ::testing::UnorderedElementsAre(5, 5, 5, 5, 6, 6, 6, 6));
   EXPECT_THAT(ShareSizes(two, 30, 10), ::testing::UnorderedElementsAre(15, 15));
   EXPECT_THAT(ShareSizes(three, 80, 10), ::testing::UnorderedElementsAre(13, 13, 13, 13, 14, 14));
@@ -121,7 +121,7 @@ TEST(ParallelFor, SurvivesTheLargestCount) {
 TEST(ParallelFor, UsesSeveralThreads) {
   ThreadPool pool(2);
   std::atomic<int> arrived{0};
-  // Each share waits for the other, which only works when they run at the same time.
+  // Each share waits for the other, so the loop ends only if both run at the same time.
   pool.ParallelFor(2, 1, [&](uint64_t, uint64_t, uint32_t) {
     ++arrived;
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
@@ -192,14 +192,14 @@ TEST(ParallelFor, ManyThreadsMayCallAtOnce) {
   EXPECT_EQ(total.load(), 8u * 500 * 100);
 }
 
-// In how many shares a long loop of this thread is cut: one when it works alone.
+// Returns the number of shares into which a long loop of this thread is cut: one if it works alone.
 size_t SharesOfALoop(ThreadPool& pool) {
   std::atomic<size_t> shares{0};
   pool.ParallelFor(64, 1, [&](uint64_t, uint64_t, uint32_t) { ++shares; });
   return shares;
 }
 
-// Another thread, which is a caller that has begun to work, while it lives.
+// Another thread that has begun to work as a caller of the pool, until the destructor ends it.
 class OtherCaller {
  public:
   explicit OtherCaller(ThreadPool& pool)
@@ -258,7 +258,7 @@ TEST(ParallelFor, CallersOfAnotherPoolDoNotCount) {
   EXPECT_GT(SharesOfALoop(pool), 1u);
 }
 
-// A barrier that only opens when all members are there at the same time, as OpenMP code needs it.
+// A barrier that opens only when all members wait at the same time, as OpenMP code needs it.
 class Barrier {
  public:
   void Wait(uint32_t size) {
@@ -354,7 +354,7 @@ TEST(RunGang, WaitsForItsTurnWhenManyThreadsCall) {
   EXPECT_EQ(members.load(), 6u * 100 * 3);
 }
 
-// Between the rounds the workers fall asleep at different moments; none may miss its wake-up.
+// The workers fall asleep at different moments between the rounds. No worker may miss its wake-up.
 TEST(ThreadPool, WakesSleepingWorkers) {
   ThreadPool pool(3);
   for (int round = 0; round < 150; ++round) {
@@ -376,7 +376,7 @@ TEST(ThreadPool, ResultsOfABodyAreVisibleAfterwards) {
   }
 }
 
-// In a process of its own, which may start no more threads.
+// The test runs in a child process that may start no more threads.
 TEST(ThreadPool, WhereNoThreadCanBeStartedTheCallerWorksAlone) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
@@ -404,7 +404,7 @@ TEST(ThreadPool, WhereNoThreadCanBeStartedTheCallerWorksAlone) {
 }
 
 TEST(ThreadPool, MayBeDestroyedInEveryState) {
-  // A pool that can't end hangs here, and the test's time limit says so.
+  // If the pool's destructor never returns, this hangs until the test times out.
   for (int round = 0; round < 100; ++round) {
     std::atomic<uint64_t> done = 0;
     {

@@ -1,4 +1,4 @@
-// Process state that a plugin must leave unchanged, checked from outside of the call.
+// Process state that a plugin must leave unchanged. The host checks it after each call.
 #include "core/base/watched_call.h"
 
 #include <gmock/gmock.h>

@@ -19,8 +19,8 @@ die() {
   exit 1
 }
 
-# read_arguments ARGUMENT...: the options of those variables that the caller has given a default: --only into selected,
-# --rounds, --threads, --seconds and --json. A list with commas becomes one with spaces.
+# read_arguments ARGUMENT...: reads options into variables, and accepts those for which the caller has set a default:
+# --only (variable selected), --rounds, --threads, --seconds and --json. A list with commas becomes one with spaces.
 read_arguments() {
   local usage option
   usage="usage: $(basename "$0") [--only NAME[,NAME]...]"
@@ -49,7 +49,7 @@ require_build() {
     die "build/release is not built; run: cmake --preset release && cmake --build --preset release"
 }
 
-# Sets ort_library: $ORT_LIBRARY, or that of the npm package, which is downloaded once.
+# Sets ort_library to $ORT_LIBRARY, or to the library of the npm package, which is downloaded once.
 find_ort_library() {
   local folder=$root/build/bench/node
   ort_library=${ORT_LIBRARY:-$folder/node_modules/onnxruntime-node/bin/napi-v6/linux/x64/libonnxruntime.so.1}
@@ -66,8 +66,8 @@ make_models() {
   "$bin/epiphyte_make_models" --out "$models" --only "${1// /,}" >&2
 }
 
-# number JSON NAME: the number that follows "NAME": in a JSON text; nothing when there is none.
+# number JSON NAME: prints the number that follows "NAME": in a JSON text, or nothing when there is none.
 number() { printf '%s' "$1" | tr -d '\n' | sed -n "s/.*\"$2\": *\([-+0-9.eE]*\).*/\1/p"; }
 
-# median NUMBER...
+# median NUMBER...: prints the median
 median() { printf '%s\n' "$@" | sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Epiphyte beside ONNX Runtime (the library of the npm package onnxruntime-node, CPU provider) on the generated models:
-# session creation, session creation from an EP context model, first run, steady run, peak memory. Both take the same
-# inputs and the same number of threads and run in turn; medians over the rounds are printed, with the ratio of ours to
-# theirs (below 1: we are better). On top are the ten models in which we are worst, and the geometric mean of our speed.
+# Compares Epiphyte with ONNX Runtime (the library of the npm package onnxruntime-node, CPU provider) on the generated
+# models: session creation, session creation from an EP context model, first run, steady run, and peak memory. Both get
+# the same inputs and the same number of threads, and run in turn. The tables have medians over the rounds and the ratio
+# of Epiphyte to ONNX Runtime (below 1: Epiphyte is better). The ten models with the worst ratio come first, with the
+# geometric mean of the speed.
 #
 #   tests/bench/compare.sh [--only NAME[,NAME]...] [--rounds N] [--threads N] [--json]
 #
@@ -16,7 +17,7 @@ threads=2
 json=false
 read_arguments "$@"
 
-# Enough runs that a median means something, without waiting for minutes.
+# Prints the number of runs: enough for a meaningful median, without waiting for minutes.
 runs_of() {
   case "$1" in
     tiny_add) echo 20000 ;;
@@ -29,7 +30,7 @@ runs_of() {
 }
 
 declare -A samples
-# record MODEL WHO JSON: adds what a bench measured to the samples.
+# record MODEL WHO JSON: adds the numbers that a bench measured to the samples
 record() {
   local measure
   for measure in session_ms first_run_ms median peak_rss_mb; do
@@ -43,7 +44,7 @@ make_models "$selected"
 contexts=$root/build/bench/contexts
 mkdir -p "$contexts"
 
-# measure MODEL: one round of all three, or status 1 when one of them fails.
+# measure MODEL: one round of all three sessions; status 1 when one of them fails
 measure() {
   local model=$models/$1.onnx inputs=$models/$1.inputs runs ours ort context
   runs=$(runs_of "$1")
@@ -57,7 +58,7 @@ measure() {
   record "$1" context "$context"
 }
 
-# measure_all MODEL: compiles it and takes every round.
+# measure_all MODEL: compiles the model and measures all rounds
 measure_all() {
   local round
   "$bin/epiphyte" compile "$models/$1.onnx" --ep cpu --output "$contexts/$1_ctx.onnx" --force >/dev/null || return 1
@@ -78,7 +79,7 @@ for name in $selected; do
   fi
 done
 
-# of MODEL WHO MEASURE: the median of its samples.
+# of MODEL WHO MEASURE: the median of these samples
 of() {
   # shellcheck disable=SC2086
   median ${samples[$1,$2,$3]}
@@ -96,7 +97,7 @@ if $json; then
   exit $status
 fi
 
-# table TITLE WHO MEASURE: ours, theirs and the ratio for every model.
+# table TITLE WHO MEASURE: both runtimes and their ratio for each model
 table() {
   printf '\n%s\n%-24s %12s %12s %8s\n' "$1" model epiphyte onnxruntime ratio
   for name in $measured; do
@@ -104,7 +105,7 @@ table() {
   done | awk '{ printf "%-24s %12.4g %12.4g %8.2f\n", $1, $2, $3, ($3 > 0 ? $2 / $3 : 0) }'
 }
 
-# worst: ONNX Runtime's time of a run over ours, the ten smallest, and the geometric mean of all.
+# worst: the ten smallest ratios of ONNX Runtime's time of a run to Epiphyte's, and the geometric mean of all
 worst() {
   local name
   for name in $measured; do

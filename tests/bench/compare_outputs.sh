@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Do the outputs of the generated models agree with ONNX Runtime's? The same inputs go through both, and through the
-# compiled EP context model; the tolerance is rtol 1e-3 with atol 1e-4, 1e-5 for the small models
-# and more for float16 and 8 bits.
+# Checks whether the outputs of the generated models agree with ONNX Runtime's. The same inputs go through both, and
+# through the compiled EP context model. The tolerance is rtol 1e-3 with atol 1e-4. It is 1e-5 for the small models, and
+# more for float16 and 8 bits.
 #
 #   tests/bench/compare_outputs.sh [--only NAME[,NAME]...] [--threads N]
 #
@@ -31,7 +31,7 @@ absolute_of() {
 
 passed=0
 failed=0
-# check LABEL COMMAND...: a line on success, everything the command said on failure.
+# check LABEL COMMAND...: prints one line on success, and the whole output of the command on failure
 check() {
   local label=$1 output
   shift

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Time to load an EP context model. Epiphyte makes a session from it, with digests checked and with sizes checked alone
-# (ep.context_verify=header). ONNX Runtime makes a session from the plain model. The floor is the time to map the same
-# files and read every byte once. All run in turn; the figures are medians over the rounds.
+# Time to load an EP context model. Epiphyte makes a session from it, once with digests checked and once with only sizes
+# checked (ep.context_verify=header). ONNX Runtime makes a session from the plain model. The floor is the time to map
+# the same files and read every byte once. All run in turn; the figures are medians over the rounds.
 #
 #   tests/bench/contexts.sh [--only NAME[,NAME]...] [--rounds N] [--threads N]
 set -euo pipefail

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The Vulkan plugin on a GPU: its tests, what its products reach beside the device's own ceiling, who should work on a row,
-# and whole models, cold and from a context. Prints one table.
+# Measures the Vulkan plugin on a GPU, and prints one table: its tests, its GEMM rates beside the device's ceiling, the
+# kernels that can work on a row, and whole models, cold and from a context.
 #
 #   tests/bench/gpu.sh [--driver FILE] [--rounds N] [--threads N] [--no-tests]
 #
-# FILE is the driver's .json; by default the only one installed that is not Mesa's software device. With that one
-# (--driver /usr/share/vulkan/icd.d/lvp_icd.x86_64.json) it runs as well, in minutes.
+# FILE is the driver's .json. The default is the only installed driver that is not Mesa's software device. The script
+# also runs on the software device (--driver /usr/share/vulkan/icd.d/lvp_icd.x86_64.json), in minutes.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -38,8 +38,8 @@ mkdir -p "$work"
   die "$(tail -n 1 "$work/ceiling.log")"
 device=$(sed -n 's/^ *"device": "\(.*\)"$/\1/p' "$work/ceiling.json")
 
-# counter FILE BENCHMARK NAME: a benchmark's counter; nothing when there is none. The files are Google Benchmark's JSON, which
-# has a line for each value. (Its CSV wants the same counters of all.)
+# counter FILE BENCHMARK NAME: prints a benchmark's counter, or nothing when there is none. The files are Google
+# Benchmark's JSON, which has a line for each value. (Its CSV requires the same counters in all benchmarks.)
 counter() {
   awk -F'": ' -v name="$2" -v counter="$3" '
     { sub(/^ *"/, ""); sub(/,$/, "") }
@@ -50,7 +50,7 @@ counter() {
 status=0
 tested=""
 if $tests; then
-  # These suites check requirements on any driver, not on the software device alone.
+  # These suites check requirements on any driver, not only on the software device.
   for suite in vulkan_ops_tests vulkan_math_tests vulkan_models_tests; do
     echo "$suite" >&2
     "$root/build/release/tests_bin/$suite" >"$work/$suite.log" 2>&1 || status=1
@@ -114,8 +114,8 @@ for type in f32 f16 coopmat no_coopmat; do
   done
 done
 printf '%-26s %12.4g GB/s\n' "reading once" "$(counter "$work/ceiling.json" Read GB/s)"
-# Each case runs with one invocation for a row, with a subgroup, with a workgroup of subgroups, with a workgroup's
-# memory, and with the chosen kernel. The time of the chosen kernel is compared with the first.
+# Each case runs with one invocation per row, with a subgroup, with a workgroup of subgroups, with workgroup memory, and
+# with the chosen kernel. The time of the chosen kernel is compared with the first.
 printf '\n%-26s %10s %10s %10s %10s %10s %8s\n' "rows, ms" "alone" "subgroup" "subgroups" "shared" "chosen" "ratio"
 while read -r name; do
   times=""

@@ -1,5 +1,5 @@
-// Overhead of the kernel beside the work of the nodes: Run() of one tiny node, of chains of tiny nodes, from one and
-// from several threads; session creation as the graph grows; listing the installed plugins.
+// Overhead of the microkernel beside the work of the nodes: Run() of one tiny node and of chains of tiny nodes, from
+// one and from several threads; session creation as the graph grows; and listing the installed plugins.
 
 #include <benchmark/benchmark.h>
 
@@ -57,7 +57,7 @@ void BM_RunChain(benchmark::State& state) {
 }
 BENCHMARK(BM_RunChain)->Arg(10)->Arg(100)->Arg(1000)->Unit(benchmark::kMicrosecond);
 
-// One session with several callers. The first thread makes it before the loop begins; all threads wait there.
+// One session has several callers. The first thread makes it before the loop begins, where all threads wait.
 void BM_RunTinyAddFromThreads(benchmark::State& state) {
   static Model* model = nullptr;
   static core::Session* session = nullptr;

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# How near models come to what the machine can do: GFLOP/s of the products of ResNet-50 and BERT-base (an addition and a
-# multiplication each count one) beside the peak, and GB/s of the weights that decoding a token reads beside a streaming
-# read of as much memory; all measured in the same run, alternating.
+# Shows how near models come to the limits of the machine: GFLOP/s of the GEMMs of ResNet-50 and BERT-base beside the
+# peak (an addition and a multiplication count one each), and GB/s of the weights that decoding a token reads beside a
+# streaming read of as much memory. All are measured in the same run, alternating.
 #
 #   tests/bench/limits.sh [--only NAME[,NAME]...] [--rounds N] [--threads N]
 #
-# Two peaks: of a loop that touches registers only, by the widest instructions that the CPU has ("registers"), and of
-# oneDNN's best matrix product ("product"). The time is that of a whole run, whatever else the model does.
+# There are two peaks: a loop on registers only with the CPU's widest instructions ("registers"), and oneDNN's best
+# matrix product ("product"). The time of a model is that of a whole run, with all its operators.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -21,7 +21,7 @@ limits=$bin/epiphyte_limits_bench
 export OMP_NUM_THREADS=1  # limits oneDNN's own threads; measured code uses the host's threads
 make_models "$selected"
 
-# precisions_of NAME: which of the provider's precisions it is run in, with the peak that each is held against.
+# precisions_of NAME: the provider's precisions in which the model runs, each with the peak that it is compared with
 precisions_of() {
   case "$1" in
     *_qdq | *_int8) echo "f32:int8" ;;
@@ -56,7 +56,7 @@ for ((round = 1; round <= rounds; ++round)); do
   done
 done
 
-# of LIST: its median.
+# of LIST: the median of the list
 of() {
   # shellcheck disable=SC2086
   median $1

@@ -4,13 +4,13 @@
 //   epiphyte_limits_bench read --mb MB [--threads N]
 //   epiphyte_limits_bench model MODEL --inputs DIR
 //
-// `machine`: GFLOP/s of products by loops that touch registers only, with the widest instructions that the CPU has,
-// and by oneDNN's best GEMM. An addition and a multiplication each count one. Each thread runs a GEMM by itself, so
-// OMP_NUM_THREADS=1 must be set. `read`: GB/s of reading MB of memory again and again. Both modes run all threads at
-// once and report the best of several tries.
+// `machine`: GFLOP/s of multiply-adds in loops on registers only, with the CPU's widest instructions, and of oneDNN's
+// best GEMM. An addition and a multiplication count one each. Each thread runs a GEMM by itself, so OMP_NUM_THREADS=1
+// must be set. `read`: GB/s of reading MB of memory again and again. Both modes run all threads at once and report the
+// best of several tries.
 //
 // `model`: operations of the model's convolutions and matrix products for the input shapes in DIR, and the bytes of
-// the constants that they multiply by. Products without inferable shapes are left out and counted as unknown.
+// their constant operands. Products without inferable shapes are left out and counted as unknown.
 
 #include <algorithm>
 #include <chrono>
@@ -56,7 +56,7 @@ double Seconds(const std::function<void()>& body) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// The best of several tries, in `amount` for each thread and second, summed over the threads.
+// Returns the best of several tries, in units of `amount` per second, summed over the threads.
 double BestRate(int threads, double amount, const std::function<void(int thread)>& body) {
   constexpr int kTries = 7;
   double best = 0;
@@ -157,7 +157,7 @@ RegisterLoop Bytes() { return {}; }
 
 using Type = dnnl::memory::data_type;
 
-// One thread's GEMM in oneDNN, with the right side in the layout that oneDNN chooses.
+// One thread's GEMM in oneDNN; oneDNN chooses the layout of the right operand.
 class Product {
  public:
   Product(const dnnl::engine& engine, Type a, Type b, Type y, int64_t m, int64_t k, int64_t n) : stream_(engine) {
@@ -195,7 +195,7 @@ double BestProduct(int threads, Type a, Type b, Type y) {
     try {
       for (int t = 0; t < threads; ++t) products.push_back(std::make_unique<Product>(engine, a, b, y, m, k, n));
     } catch (const dnnl::error&) {
-      continue;  // none of these types
+      continue;  // instructions for none of these types
     }
     const double operations = 2.0 * static_cast<double>(m * k * n);
     const int runs = std::max(1, static_cast<int>(2e9 / operations));
@@ -206,7 +206,7 @@ double BestProduct(int threads, Type a, Type b, Type y) {
   return best;
 }
 
-// Reads memory as kStreams streams side by side. The loads depend on nothing but memory.
+// Reads memory as kStreams interleaved streams. No load depends on another.
 template <typename V, size_t kStreams>
 [[gnu::always_inline]] inline uint64_t ReadStreams(const std::byte* data, size_t bytes) {
   constexpr size_t kAtOnce = 2 * kCacheLine, kAhead = 32 * kCacheLine;
@@ -261,7 +261,7 @@ void PrintMachine(int threads) {
   std::printf("}\n");
 }
 
-// Reads large pages, as the plugin keeps weights in them, with the number of streams that is the fastest.
+// Reads large pages, in which the plugin keeps weights too, and prints the rate of the fastest number of streams.
 void PrintRead(int threads, int64_t megabytes) {
   constexpr size_t kUnit = 8 * 2 * kCacheLine;  // divisible by every number of streams
   const size_t share = static_cast<size_t>(megabytes) * 1000000 / static_cast<size_t>(threads) / kUnit * kUnit;
@@ -307,7 +307,8 @@ struct QuantizedOp {
   double weight_bytes = 0;
 };
 
-// Bytes of the constants that `value` is made of: itself, or what a chain of nodes of one use makes of them.
+// Returns the bytes of the constants from which `value` is made: of the value itself, or of the inputs of a chain of
+// nodes that each have one use.
 double ConstantBytes(const ValueDef* value) {
   if (value == nullptr) return 0;
   if (const core::ConstantPtr& constant = value->ResolvedConstant()) return static_cast<double>(constant->byte_size());

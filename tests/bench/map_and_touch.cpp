@@ -14,7 +14,7 @@
 
 namespace {
 
-// Sums 64-bit words; four sums, so that memory and not the adder is the limit.
+// Sums 64-bit words. Four independent sums make memory the limit, not the latency of the adder.
 uint64_t Touch(const uint8_t* data, uint64_t size) {
   uint64_t sums[4] = {0, 0, 0, 0};
   uint64_t i = 0;

@@ -7,11 +7,11 @@
 // Runtime, the distance between their outputs, and a remark. The remark says which side refuses the model and why, or
 // that the outputs differ by more than rounding. A side that refuses has no time.
 //
-// --ep cpu,vulkan: these providers, each alone, instead of cpu; the provider and a space precede the name then. LIBRARY
-// "-": without ONNX Runtime; the other side is the list's first provider.
+// --ep cpu,vulkan: times these providers, each alone, instead of cpu; the provider and a space then precede the name.
+// LIBRARY "-": no ONNX Runtime; the other side is the list's first provider.
 //
-// Each round makes a session of one side, runs it and ends it, and then does the same with the next side. So the
-// threads of one side are gone while another runs. The time is the least of the rounds' medians. --list prints the
+// Each round makes a session of one side, runs it and ends it, and then does the same with the other side, so the
+// threads of one side are gone while the other runs. The time is the least of the rounds' medians. --list prints the
 // names that match the extended regular expression. --write writes the models and their inputs for other programs.
 
 #include <algorithm>
@@ -50,7 +50,7 @@ constexpr const char* kUsage =
     "LIBRARY NAME [--ep LIST] [--threads N] [--rounds N]";
 constexpr double kRoundSeconds = 0.05;
 constexpr size_t kMostRuns = 20000;
-// A case with a longer single run is measured in one round.
+// A case with a longer single run is measured in one round only.
 constexpr double kSlowSeconds = 1;
 
 double Seconds(std::chrono::steady_clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
@@ -62,7 +62,8 @@ double Time(Function&& function) {
   return Seconds(std::chrono::steady_clock::now() - start);
 }
 
-// The median run of a round, in seconds. The first one, which may allocate and choose, doesn't count unless it is slow.
+// Returns the median time of a run in a round, in seconds. The first run may allocate memory and choose kernels, so it
+// counts only if it is slow.
 template <typename Run>
 double MeasureRound(Run&& run) {
   const double first = Time(run);
@@ -125,7 +126,7 @@ Output MakeOutput(int type, std::vector<int64_t> dims, const void* data) {
   return {type, dims, numbers()};
 }
 
-// Difference that rounding may cause, relative to the largest number. Integers: one step of 8 bits.
+// Difference that rounding may cause, relative to the largest number. For integers it is one step of 8 bits.
 double Tolerance(int type) {
   switch (type) {
     case onnx::TensorProto::FLOAT: return 1e-3;
@@ -241,7 +242,7 @@ const OperatorCase& Find(const std::vector<OperatorCase>& cases, std::string_vie
   throw std::invalid_argument("no case is called '" + std::string(name) + "'; --list prints their names");
 }
 
-// How far the outputs of one side are from those of the other; a remark when that is too far.
+// Returns the difference between the outputs of the two sides. Sets a remark when it is above the tolerance.
 double Compare(const std::string& name, const Side& ours, const Side& theirs, std::string* message) {
   double difference = 0;
   if (!message->empty() || IsRandom(name)) return difference;

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Epiphyte beside ONNX Runtime (CPU provider) on single operators: the table of host/conformance/operators/sizes, each operator at
-# three sizes in every type that both take. Prints our speed over theirs for each case (above 1: we are faster), the
-# worst first; then the geometric mean, how many are slow, and what either refuses or where their outputs differ.
+# Compares Epiphyte with ONNX Runtime (CPU provider) on single operators of the table in
+# host/conformance/operators/sizes: three sizes for each operator, in every type that both take. Prints Epiphyte's speed
+# relative to ONNX Runtime's for each case (above 1: Epiphyte is faster), the worst first. Then follow the geometric
+# mean, the number of slow cases, cases that one side refuses, and cases with different outputs.
 #
 #   tests/bench/operators.sh [--ep LIST] [--no-ort] [--only PATTERN] [--rounds N] [--threads N] [--limit SECONDS] [--json]
 #
-# --ep cpu,vulkan times these providers, each alone, instead of the CPU provider; the provider precedes the case's name
-# then. --no-ort does without ONNX Runtime: the list's first provider takes its place. PATTERN is an extended regular
+# --ep cpu,vulkan times these providers, each alone, instead of the CPU provider; the provider then precedes the case's
+# name. --no-ort leaves out ONNX Runtime; the list's first provider takes its place. PATTERN is an extended regular
 # expression that is searched for in the names: 'Conv', '^MatMul.*/float16/', 'QDQ/'. A case that takes longer than the
-# limit is stopped and listed. --json: one object for each case, in the table's order.
+# limit is stopped and listed. --json prints one object for each case, in the table's order.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -43,7 +44,7 @@ lines=$(mktemp)
 progress=$(mktemp)
 trap 'rm -f "$lines" "$progress"' EXIT
 
-# measure NAME: the lines of its case. One that ends otherwise (a crash, the limit) gets a line that says so.
+# measure NAME: the lines of this case. A case that crashes or exceeds the limit gets a line that says so.
 measure() {
   local line status=0
   line=$(timeout "$limit" "$bin/epiphyte_operator_bench" "$ort_library" "$1" "${providers[@]}" --threads "$threads" \

@@ -7,7 +7,7 @@
 namespace epiphyte::test {
 namespace {
 
-// The version of the API that has every function used here and is the oldest in use.
+// The oldest version of the API in use that has every function called here.
 constexpr uint32_t kApiVersion = 11;
 constexpr int kLogErrors = 3;
 constexpr int kDeviceAllocator = 0;

@@ -1,4 +1,5 @@
-// OrtLibrary: the few calls of ONNX Runtime's C API that a comparison needs, from a shared library given at run time.
+// OrtLibrary: calls the few functions of ONNX Runtime's C API that a comparison needs, in a shared library given at run
+// time.
 //
 //   OrtLibrary ort("node_modules/onnxruntime-node/bin/napi-v6/linux/x64/libonnxruntime.so.1");
 //   OrtSession session(ort, "model.onnx", 2);
@@ -6,8 +7,8 @@
 //   binding.Run();
 //
 // The library comes from the npm package onnxruntime-node, which has no headers. The C API is a table of functions that
-// is only ever appended to, so a function is a position in it. Calling it directly leaves node's own time and memory
-// out of the comparison, which would otherwise be counted against ONNX Runtime.
+// is only ever appended to, so a function is identified by its position. Node's own time and memory would count against
+// ONNX Runtime; direct calls keep them out of the comparison.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,7 @@ namespace epiphyte::test {
 
 class OrtLibrary {
  public:
-  // Throws std::runtime_error when the library can't be opened or is no ONNX Runtime.
+  // Throws std::runtime_error when the library can't be opened or is not ONNX Runtime.
   explicit OrtLibrary(const std::filesystem::path& path);
   ~OrtLibrary();
   OrtLibrary(const OrtLibrary&) = delete;
@@ -29,7 +30,7 @@ class OrtLibrary {
 
   const std::string& version() const { return version_; }
 
-  // Positions in the table of functions, which version 1 of the API fixed.
+  // Positions in the table of functions, fixed by version 1 of the API.
   enum Slot : int {
     kGetErrorMessage = 2,
     kCreateEnv = 3,
@@ -78,7 +79,7 @@ class OrtLibrary {
   std::string version_;
 };
 
-// A tensor somewhere in memory: `type` is of TensorProto.DataType.
+// A view of a tensor's memory; `type` is a TensorProto.DataType.
 struct OrtTensor {
   int type = 0;
   std::vector<int64_t> dims;
@@ -90,7 +91,7 @@ struct OrtTensor {
 class OrtSession {
  public:
   OrtSession(const OrtLibrary& ort, const std::filesystem::path& model, int threads);
-  // A model in memory, which needs to live only until the constructor returns.
+  // `model` needs to live only until the constructor returns.
   OrtSession(const OrtLibrary& ort, std::span<const std::byte> model, int threads);
   ~OrtSession();
   OrtSession(const OrtSession&) = delete;
@@ -114,16 +115,16 @@ class OrtSession {
 // Inputs and outputs that one caller binds to a session's runs. Several bindings of one session may run at once.
 class OrtBinding {
  public:
-  // `inputs` are in the model's order and viewed, not copied: they outlive the binding, as the session does.
+  // `inputs` are in the model's order. They are viewed, not copied: tensors and session must outlive the binding.
   OrtBinding(const OrtSession& session, std::span<const OrtTensor> inputs);
   ~OrtBinding();
   OrtBinding(const OrtBinding&) = delete;
   OrtBinding& operator=(const OrtBinding&) = delete;
 
-  // Fresh outputs in place of those of the run before, which must have been released.
+  // Allocates new outputs. Those of the previous run must have been released.
   void Run();
   void ReleaseOutputs();
-  // The outputs of the last run, until they are released; without `bytes`.
+  // Outputs of the last run, valid until ReleaseOutputs; `bytes` is not set.
   std::vector<OrtTensor> Outputs() const;
 
  private:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks that ONNX Runtime reads the context models that Epiphyte writes. It can't run them, because it has none of our
-# providers. So its first complaint must be that no provider owns the nodes' source.
+# Checks that ONNX Runtime reads the context models that Epiphyte writes. It can't run them, because it has none of
+# Epiphyte's providers, so its first complaint must be that no provider owns the nodes' source.
 #
 #   tests/bench/ort_reads_context.sh
 #
@@ -25,7 +25,7 @@ make_models "tiny_add control_flow lstm_tagger"
 
 passed=0
 failed=0
-# check LABEL SOURCE MODEL COMPILE_FLAG...: ONNX Runtime's only complaint is about SOURCE.
+# check LABEL SOURCE MODEL COMPILE_FLAG...: fails unless ONNX Runtime's only complaint is about SOURCE
 check() {
   local label=$1 source=$2 model=$3 context=$work/out/model_ctx.onnx output
   shift 3

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# The precisions of the CPU provider on float models, beside ONNX Runtime's float32 (the library of the npm package
-# onnxruntime-node, CPU provider): how many times as fast a steady run is, and how far the results are from ONNX
-# Runtime's, as the root mean square of the differences over that of the results, of the worst output.
+# Compares the precisions of the CPU provider on float models with ONNX Runtime's float32 (the library of the npm
+# package onnxruntime-node, CPU provider). Prints the speed of a steady run relative to ONNX Runtime, and the error of
+# the worst output: the root mean square of the differences from ONNX Runtime over that of the results.
 #
 #   tests/bench/precision.sh [--only NAME[,NAME]...] [--rounds N] [--threads N]
 #
-# All run in turn; medians over the rounds are printed. bf16 is left out on a CPU that has no products of that format.
+# All run in turn; the figures are medians over the rounds. bf16 is left out on a CPU without instructions for that
+# format.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
@@ -23,7 +24,7 @@ rm -rf "$outputs"
 precisions="f32 bf16 int8-dynamic"
 grep -q avx512_bf16 /proc/cpuinfo || precisions="f32 int8-dynamic"
 
-# run_ms COMMAND...: the median run of a bench.
+# run_ms COMMAND...: the median time of a run, as the bench reports it
 run_ms() { number "$("$@")" median; }
 
 printf '%s threads, %s rounds, medians\n%-16s %-13s %10s %10s %8s %10s\n' "$threads" "$rounds" model precision ms \

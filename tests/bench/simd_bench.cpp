@@ -31,7 +31,7 @@
 namespace epiphyte::cpu::simd {
 namespace {
 
-// Rows of a function, of which all live as long as the program.
+// Rows of operands for one function; all live until the program ends.
 struct Rows {
   explicit Rows(int64_t count) : a(Random(count, 1)), b(Random(count, 2)), c(Random(count, 3)), y(Random(count, 4)) {}
   static std::vector<float> Random(int64_t count, unsigned seed) {
@@ -47,7 +47,8 @@ struct Rows {
 
 using Body = std::function<void(Rows&, int64_t n)>;
 
-// `floats` of them for each row; work is counted in `items`.
+// Registers a benchmark for each length and instruction set. `floats` returns the floats of a row of that length, and
+// `items` the items of work in it.
 void Register(const std::string& function, const std::vector<int64_t>& lengths,
               const std::function<int64_t(int64_t)>& floats, const std::function<int64_t(int64_t)>& items,
               const Body& body) {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# How many runs a second 1, 2, 4 and 8 callers of one session get, and two callers of two sessions side by side: Epiphyte
-# and ONNX Runtime (CPU provider) in turn, on SqueezeNet, ResNet-50 and a single small node, with sessions of one thread
-# and of two. Prints the best of the rounds, each as a part of what one caller gets, and of ONNX Runtime's (above 1: we
-# serve more), and the processor time of a run, in microseconds.
+# Measures how many runs a second 1, 2, 4 and 8 callers of one session get, and two callers of two sessions. Epiphyte
+# and ONNX Runtime (CPU provider) run in turn, on SqueezeNet, ResNet-50 and a single small node, with sessions of one
+# and of two threads. Prints the best of the rounds relative to one caller and relative to ONNX Runtime (above 1:
+# Epiphyte serves more), and the processor time of a run, in microseconds.
 #
 #   tests/bench/throughput.sh [--only NAME[,NAME]...] [--rounds N] [--threads N[,N]...] [--seconds S] [--json]
 set -euo pipefail
@@ -21,8 +21,8 @@ make_models "$selected"
 
 lines=$(mktemp)
 trap 'rm -f "$lines"' EXIT
-# measure WHO LIBRARY MODEL THREADS SESSIONS CALLERS: "model threads sessions callers runs us who" for each number of
-# callers.
+# measure WHO LIBRARY MODEL THREADS SESSIONS CALLERS: prints "model threads sessions callers runs us who" for each
+# number of callers
 measure() {
   "$bin/epiphyte_throughput_bench" "$2" "$models/$3.onnx" --inputs "$models/$3.inputs" --threads "$4" --sessions "$5" \
     --callers "$6" --seconds "$seconds" | sed "s/^/$3 $4 $5 /; s/\$/ $1/" >>"$lines"

@@ -1,11 +1,11 @@
 // epiphyte_throughput_bench LIBRARY|epiphyte MODEL --inputs DIR --callers N[,N]... [--sessions N] [--threads N]
 //     [--seconds S]
 //
-// How many runs a second callers get of sessions together: of Epiphyte's, or of ONNX Runtime's with its library. Each
-// session has `threads` threads; callers take the sessions in turn, each on a thread of its own with inputs and outputs
-// of its own (the values, not the data that goes in). Prints a line for each number of callers: callers, runs a second,
-// and the processor time that a run took, in microseconds, which tells more than the first where others use the
-// machine.
+// Measures how many runs a second all callers get together: of Epiphyte's sessions, or of ONNX Runtime's when its
+// library is given. Each session has `threads` threads. The callers take the sessions in turn, each on a thread of its
+// own with its own input and output values; they share the input data. Prints a line for each number of callers:
+// callers, runs a second, and the processor time of a run in microseconds. On a busy machine the processor time tells
+// more than the rate.
 
 #include <algorithm>
 #include <atomic>
@@ -82,7 +82,7 @@ Arguments ParseArguments(int argc, char** argv) {
 
 using Run = std::function<void()>;
 
-// The sessions of one of the two.
+// The sessions of one of the two runtimes.
 class Sessions {
  public:
   virtual ~Sessions() = default;
@@ -147,12 +147,12 @@ struct alignas(128) Rate {
 
 struct Measured {
   double runs_per_second = 0;
-  double processor_us = 0;  // CPU time of a run
+  double processor_us = 0;  // CPU time of a run, in microseconds
 };
 
 double ProcessorSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-// Everybody has run once before the clock starts, and ends the run that is under way when the time is over.
+// Every caller has run once before the clock starts. When the time is over, each finishes its current run.
 Measured Measure(Sessions& sessions, int session_count, int caller_count, double seconds) {
   using Clock = std::chrono::steady_clock;
   std::vector<Rate> rates(static_cast<size_t>(caller_count));

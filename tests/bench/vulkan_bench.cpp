@@ -1,5 +1,5 @@
-// vulkan_bench: what the Vulkan plugin's products reach, in GFLOP/s, and its kernels of rows, each a model of one node
-// in a session. The driver is that of VK_DRIVER_FILES.
+// vulkan_bench: GFLOP/s of the Vulkan plugin's GEMMs and times of its row kernels, each a model of one node in a
+// session. VK_DRIVER_FILES chooses the driver.
 //
 //     VK_DRIVER_FILES=/usr/share/vulkan/icd.d/lvp_icd.x86_64.json vulkan_bench --benchmark_filter=Square/f32/512
 #include <benchmark/benchmark.h>
@@ -27,7 +27,7 @@ struct Operand {
   std::vector<int64_t> dims;
 };
 
-// A tensor in device memory. All elements are 0.5, or for uint8 the byte of two 4-bit weights 0x7A.
+// A tensor in device memory. All elements are 0.5, or for uint8 the byte 0x7A of two 4-bit weights.
 core::ValuePtr OnDevice(core::Environment& environment, const Operand& operand) {
   const core::ValuePtr value = core::Value::Tensor(operand.type, operand.dims);
   const uint64_t count = value->element_count();
@@ -42,7 +42,7 @@ core::ValuePtr OnDevice(core::Environment& environment, const Operand& operand) 
   return core::ToDevice(*value, *device->main_memory(), environment.devices(), nullptr, "an operand");
 }
 
-// True if the report assigns this kernel to the model's first node.
+// Returns whether the placement report assigns this kernel to the model's first node.
 bool GetsKernel(core::Environment& environment, const std::string& model, const core::SessionOptions& options,
                 const std::string& kernel) {
   const TempDir dir;
@@ -53,8 +53,8 @@ bool GetsKernel(core::Environment& environment, const std::string& model, const 
   return false;
 }
 
-// Runs a model's graph, given as text, with inputs and outputs in device memory. `kernel`: required beginning of the
-// first node's kernel name, otherwise the case is skipped; "" accepts any.
+// Runs a model's graph, given as text, with inputs and outputs in device memory. The first node's kernel name must
+// begin with `kernel`, otherwise the case is skipped; "" accepts any kernel.
 void RunOnDevice(benchmark::State& state, const std::string& graph, const std::vector<Operand>& inputs,
                  const Operand& output, const std::map<std::string, std::string>& provider_options = {},
                  const std::string& kernel = "") {
@@ -73,7 +73,7 @@ void RunOnDevice(benchmark::State& state, const std::string& graph, const std::v
     bindings.outputs = {{OnDevice(*environment, output), nullptr}};
     core::RunSettings settings;
     settings.bindings = &bindings;
-    session.Run(values, settings);  // records and compiles
+    session.Run(values, settings);  // the first run records and compiles
     for (auto _ : state) benchmark::DoNotOptimize(session.Run(values, settings));
   });
   if (failure != "OK") state.SkipWithError(failure.c_str());
@@ -87,11 +87,11 @@ std::string TextOf(const Operand& operand) {
   return text + "]";
 }
 
-// [rows, inner] by [inner, columns]. Rates are of multiply-adds, two operations each.
+// Multiplies [rows, inner] by [inner, columns]. The rate counts a multiply-add as two operations.
 void RunProduct(benchmark::State& state, core::DataType type, int64_t rows, int64_t inner, int64_t columns, bool packed,
                 const std::map<std::string, std::string>& provider_options = {}, const std::string& kernel = "") {
   const Operand a{type, {rows, inner}}, b{type, {inner, columns}}, y{type, {rows, columns}};
-  // Weights that are constant are packed when the session is created.
+  // Constant weights are packed when the session is created.
   std::string weights;
   if (packed) {
     weights = "<" + TextOf(b) + " b = {";
@@ -123,7 +123,7 @@ BENCHMARK_CAPTURE(Square, f16, core::DataType::kFloat16)
     ->Range(512, 4096)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
-// Runs with cooperative matrices, even if the device is faster without them, and without them.
+// Square float16 matrices with cooperative matrices, even on devices that are faster without them, and without them.
 BENCHMARK_CAPTURE(Square, coopmat, core::DataType::kFloat16, {{"prefer", "coopmat"}}, "matmul_coop")
     ->RangeMultiplier(2)
     ->Range(512, 4096)
@@ -140,14 +140,14 @@ void SquareOfPackedWeights(benchmark::State& state) {
 }
 BENCHMARK(SquareOfPackedWeights)->Arg(512)->Arg(1024)->UseRealTime()->Unit(benchmark::kMillisecond);
 
-// A step of decoding.
+// The GEMM of a decoding step: one row.
 void RowOfPackedWeights(benchmark::State& state) {
   RunProduct(state, core::DataType::kFloat, 1, state.range(0), state.range(0), true);
 }
 BENCHMARK(RowOfPackedWeights)->Arg(1024)->UseRealTime()->Unit(benchmark::kMillisecond);
 
-// --- rows: one invocation for each row, a subgroup, a workgroup of subgroups, a workgroup with its memory, and the
-// plugin's own choice. Rates count the bytes that are read.
+// --- rows: one invocation per row, a subgroup, a workgroup of subgroups, a workgroup with its memory, and the plugin's
+// own choice. Rates count the bytes that are read.
 
 struct RowsCase {
   const char* name;
@@ -224,8 +224,8 @@ void RegisterRows() {
   }
 }
 
-// --- convolutions and products of bytes: as the plugin runs a QDQ unit, one dispatch after the other (the units'
-// scales are inputs, so that none is found), and the same in float.
+// --- convolutions and GEMMs of bytes: as a QDQ unit, as separate dispatches (the scales are inputs, so that the plugin
+// finds no unit), and the same in float.
 
 enum class Quantization { kNone, kNodes, kUnit };
 

@@ -1,4 +1,4 @@
-// A model, a cache for it, and short ways to use both.
+// A fixture with a model, a cache for it, and short functions that use both.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -69,7 +69,7 @@ class ContextCacheTest : public testing::Test {
     EXPECT_EQ(entries[0].problem, "");
     return entries[0];
   }
-  // Whatever is neither an entry nor the cache's secret.
+  // Files that are neither a cache entry nor the cache's secret.
   std::vector<std::string> Leftovers() const {
     std::vector<std::string> names;
     for (const std::string& file : FilesIn(cache_)) {
@@ -82,7 +82,7 @@ class ContextCacheTest : public testing::Test {
     return names;
   }
 
-  // The model again, with its weights in `weights.bin` beside it.
+  // Writes the model again, with its weights in `weights.bin` beside it.
   void MakeExternal() {
     core::Model model = core::ReadModelFile(model_, {});
     std::string onnx, weights;

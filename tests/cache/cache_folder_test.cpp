@@ -1,4 +1,4 @@
-// The context cache's folder: damage to it never causes a wrong number, and no file stays there for ever.
+// The context cache's folder: damage to it never causes a wrong number, and no file stays there forever.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ void SetAge(const fs::path& file, int hours) {
   fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(hours));
 }
 
-// A node that the core itself executes. Its inputs stay initializers of the context model.
+// The core itself executes the Loop. The node's inputs stay initializers of the context model.
 constexpr std::string_view kLoopModel = R"(<ir_version: 8, opset_import: ["" : 17]>
   g (float[2, 3] x) => (float[2, 3] y) <int64 count = {3}, bool go = {1}> {
     y = Loop <body = body (int64 i, bool again, float[2, 3] v) => (bool still, float[2, 3] next) {
@@ -42,7 +42,7 @@ class DamagedCacheTest : public ContextCacheTest, public testing::WithParamInter
 INSTANTIATE_TEST_SUITE_P(Models, DamagedCacheTest, testing::Values(kCachedModel, kLoopModel),
                          [](const auto& info) { return info.param == kCachedModel ? "External" : "PlainNodes"; });
 
-// Each file of an entry, each kind of damage.
+// Damages each file of an entry in each way.
 TEST_P(DamagedCacheTest, ADamagedEntryIsCompiledAgainAndReplaced) {
   dir_.Write("model.onnx", OnnxFromText(GetParam()));
   MakeExternal();
@@ -103,7 +103,7 @@ TEST_F(ContextCacheTest, EntryOfAnotherModelUnderThisKeyIsRefused) {
   EXPECT_EQ(use.numbers, expected);
 }
 
-// A regular file where the folder should be stands for every folder that can't be written: it stops even root.
+// A regular file in place of the folder stands for every folder that can't be written: it stops even root.
 TEST_F(ContextCacheTest, AFolderThatCanNotBeWrittenIsNoFailure) {
   const std::vector<float> expected = Uncached();
   std::ofstream(cache_) << "in the way";
@@ -116,12 +116,12 @@ TEST_F(ContextCacheTest, AFolderThatCanNotBeWrittenIsNoFailure) {
   EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1) << log;
 }
 
-// The process has no right to write the cache while this lives.
+// Takes from the process the right to write the cache, until the destructor restores it.
 class ReadOnly {
  public:
   ReadOnly(const fs::path& above, const fs::path& cache) : cache_(cache) {
     fs::permissions(above, fs::perms{0755});
-    // Whatever the umask gave.
+    // The files become readable for all users, whatever the umask is.
     for (const auto& item : fs::recursive_directory_iterator(above)) {
       const bool shown = item.is_regular_file() && item.path().filename() != core::kCacheSecretName;
       if (shown) fs::permissions(item.path(), fs::perms{0644});
@@ -166,7 +166,7 @@ TEST_F(ContextCacheTest, AReadOnlyCacheServesWhatItHas) {
   OnlyEntry();
 }
 
-// As on a full disk: no file may grow past a limit.
+// A limit on the size of files stands for a full disk.
 TEST_F(ContextCacheTest, WhereWritingFailsTheSessionWorksUncached) {
   const std::vector<float> expected = Uncached();
   rlimit before = {};
@@ -221,7 +221,7 @@ TEST_F(ContextCacheTest, TheLeastRecentlyUsedEntriesGoFirst) {
 }
 
 TEST_F(ContextCacheTest, ASessionKeepsTheLimit) {
-  std::string weights = "1.1";  // not exact in 16 bits, as which it would be kept
+  std::string weights = "1.1";  // not exact in 16 bits, or the plugin would keep the weights in 16 bits
   for (int i = 1; i < 300000; ++i) weights += ",1.1";
   model_ = dir_.Write("big.onnx", OnnxFromText("<ir_version: 8, opset_import: [\"\" : 17]>\n"
                                                "g (float[2, 3] x) => (float[2, 100000] y)\n"

@@ -1,4 +1,4 @@
-// Cache entries that a session trusts: only those that belong to root or to the user, and that a session has written.
+// A session trusts only cache entries that belong to root or to the user, and that a session has written.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr uid_t kNobody = 65534;
 
-// The same inputs and outputs as kCachedModel, other weights.
+// A model with the same inputs and outputs as kCachedModel, but other weights.
 constexpr std::string_view kForeignModel = R"(<ir_version: 8, opset_import: ["" : 17]>
   g (float[2, 3] x) => (float[2, 2] y)
   <float[3, 2] w = {60, 50, 40, 30, 20, 10}, float[2] b = {5, -5}> {
@@ -47,7 +47,7 @@ class CacheTrustTest : public ContextCacheTest {
     logged.log = testing::internal::GetCapturedStderr();
     return logged;
   }
-  // The entry was not used, was said to be wrong in one line, and is replaced by a good one.
+  // Expects that the entry is not used, that a log message of one line says why, and that a good entry replaces it.
   void ExpectCompiledAgain(const std::string& reason) {
     const Logged refused = UseAndListen();
     EXPECT_FALSE(refused.use.cached) << reason;
@@ -57,7 +57,7 @@ class CacheTrustTest : public ContextCacheTest {
     EXPECT_TRUE(UseModel().cached) << reason;
     EXPECT_EQ(OnlyEntry().problem, "") << reason;
   }
-  // The folder is left alone.
+  // Expects that the session works without the cache and leaves the folder unchanged.
   void ExpectUncached(const std::string& reason) {
     const auto before = ContentOf(cache_);
     const Logged refused = UseAndListen();
@@ -216,7 +216,7 @@ TEST_F(CacheTrustTest, WhateverTheUmaskWhatSessionsWriteIsTheUsersAlone) {
   EXPECT_GE(count, 7u);
 }
 
-// The cache's folder is missing when the session looks at it, and there when it comes to make it.
+// The cache's folder is missing when the session looks for it, and exists when the session tries to create it.
 TEST_F(CacheTrustTest, FolderCreatedByAnotherUserIsNotUsed) {
   const fs::path elsewhere = dir_ / "elsewhere";
   fs::create_directory(elsewhere);

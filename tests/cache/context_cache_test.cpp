@@ -1,4 +1,4 @@
-// The context cache: compiled on first use, loaded ever after, and what makes two uses the same.
+// The context cache compiles on first use and loads ever after. The tests also check what makes two uses the same.
 #include <algorithm>
 
 #include "tests/cache/cache_fixture.h"
@@ -167,7 +167,7 @@ TEST_F(ContextCacheTest, TheFallbackProvidersPartIsCachedToo) {
   environment_ = RecordingEnvironment();
   const std::vector<float> expected = Uncached();
   SessionOptions options = Options();
-  options.providers = {{"recorder_a", {}}};  // takes Add and Relu, not MatMul
+  options.providers = {{"recorder_a", {}}};  // the provider takes Add and Relu, not MatMul
   EXPECT_FALSE(UseModel(options).cached);
   const Use use = UseModel(options);
   EXPECT_TRUE(use.cached);
@@ -219,7 +219,7 @@ TEST_F(ContextCacheTest, AModelThatChangesWhileItIsCompiledIsNotKept) {
   EXPECT_THAT(Entries(), IsEmpty());
 }
 
-// A key without it would be another one.
+// The key contains the library's digest. A key without the digest would be another key.
 TEST_F(ContextCacheTest, ALibraryThatCanNotBeReadLeavesTheSessionUncachedAndSaysSo) {
   for (const char* name : {"recorder_a.so", "recorder_a.yaml"}) {
     fs::create_directories(dir_ / "plugins");
@@ -244,7 +244,7 @@ TEST_F(ContextCacheTest, ALibraryThatCanNotBeReadLeavesTheSessionUncachedAndSays
   EXPECT_THAT(Entries(), IsEmpty());
 }
 
-// Which of two plugins of one name is used, and with which options, is decided in one place.
+// One function decides which of two plugins with one name is used, and with which options.
 TEST_F(ContextCacheTest, TheOptionsOfAShadowedPluginAreNotPartOfTheKey) {
   fs::create_directory(dir_ / "behind");
   const auto use = [&](std::string_view claim) {
@@ -264,7 +264,7 @@ TEST_F(ContextCacheTest, TheOptionsOfAShadowedPluginAreNotPartOfTheKey) {
   EXPECT_TRUE(use("Add"));
 }
 
-// Answers and actions of a plugin about its own contexts.
+// Answers and actions of a plugin that concern its own contexts.
 TEST_F(ContextCacheTest, AProviderThatCanNotSaveLeavesTheSessionUncached) {
   environment_ = RecordingEnvironment();
   SessionOptions options = Options();

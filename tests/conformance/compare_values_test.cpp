@@ -50,7 +50,7 @@ TEST(CompareValues, ReportsTheRootMeanSquareOfDifferencesOverThatOfWhatIsExpecte
   EXPECT_DOUBLE_EQ(CompareValues(*Floats({3}), *Floats({0}), {}).relative_rms, 3);
   EXPECT_EQ(CompareValues(*Floats({3, kNan}), *Floats({3, kNan}), {}).relative_rms, 0);
   EXPECT_EQ(CompareValues(*Floats({3, kNan}), *Floats({3, 0}), {}).relative_rms, HUGE_VAL);
-  // 1.5 and 1.25 instead of 1 and 1
+  // The values are 1.5 and 1.25 instead of 1 and 1.
   const auto float16 = [](uint16_t a, uint16_t b) { return TensorOf<uint16_t>(DataType::kFloat16, {a, b}); };
   EXPECT_DOUBLE_EQ(CompareValues(*float16(0x3e00, 0x3d00), *float16(0x3c00, 0x3c00), {}).relative_rms,
                    std::sqrt(0.3125 / 2));

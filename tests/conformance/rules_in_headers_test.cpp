@@ -16,7 +16,7 @@
 namespace epiphyte::conformance {
 namespace {
 
-// For each header the rule numbers in brackets, "[R206 R319]".
+// Returns, for each header, the rule numbers that it has in brackets ("[R206 R319]").
 std::map<std::string, std::set<int>> NumbersInHeaders() {
   std::map<std::string, std::set<int>> numbers;
   const std::filesystem::path folder = std::filesystem::path(EPIPHYTE_SOURCE_DIR) / "plugin_api/include/epiphyte";
@@ -24,7 +24,7 @@ std::map<std::string, std::set<int>> NumbersInHeaders() {
     if (entry.path().extension() != ".h") continue;
     std::ifstream stream(entry.path());
     std::string text(std::istreambuf_iterator<char>(stream), {});
-    // A bracket may go over the end of a line.
+    // A bracket may continue on the next line.
     text = std::regex_replace(text, std::regex("\n *\\*? *"), " ");
     const std::regex brackets("\\[(R[0-9]+( R[0-9]+)*)\\]");
     const std::regex number("[0-9]+");

@@ -1,6 +1,6 @@
-// One rule decides which payload a node finds its graph in, and whether that is the payload that it was written with.
-// All readers of a context model come to the same verdict. Each model of one set is loaded and run, verified,
-// described, judged by its plugins, and merged with another and run.
+// One rule decides which payload holds a node's graph, and whether it is the payload that the node was written with.
+// All readers of a context model must come to the same verdict. The test takes one set of models. Each is loaded and
+// run, verified, described, judged by its plugins, and merged with another model and run.
 #include "core/context/context_binding.h"
 
 #include <gmock/gmock.h>
@@ -32,13 +32,13 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-// Three partitions for a recording plugin, Tanh between them.
+// A model with three partitions for a recording plugin, separated by Tanh.
 constexpr std::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17]>
   main_graph (float[3] x) => (float[3] y) {
     w = Constant <value = float[3] {2, -3, 0.5}> ()
     a = Mul(x, w) b = Tanh(a) c = Abs(b) d = Tanh(c) y = Neg(d)
   })";
-// The same names for everything, other numbers.
+// A model with the same names as kModel, but other numbers and operators.
 constexpr std::string_view kOther = R"(<ir_version: 8, opset_import: ["" : 17]>
   main_graph (float[3] x) => (float[3] y) {
     w = Constant <value = float[3] {5, 7, -11}> ()
@@ -49,17 +49,17 @@ using Nodes = std::vector<onnx::NodeProto*>;
 
 struct Edit {
   const char* name = nullptr;
-  const char* refusal = nullptr;  // what every refusal says; null: the model is fine
-  bool per_partition = false;     // a payload for each partition, instead of one for all
+  const char* refusal = nullptr;  // text in every refusal; null: the model is valid
+  bool per_partition = false;     // true: one payload for each partition, instead of one for all
   std::function<void(const Nodes&)> change = [](const Nodes&) {};  // changes the context nodes, in order
-  bool ambiguous = false;                                          // only the plugin can find a secondary's graph
+  bool ambiguous = false;                                          // true: only the plugin can find a secondary's graph
   bool external_only = false;
-  bool recorded_only = false;  // what another tool leaves has no records that would show it
+  bool recorded_only = false;  // true: models of other tools have no records that would show the change
   std::function<void(const TempDir& dir, const TempDir& elsewhere)> damage = [](const TempDir&, const TempDir&) {
   };  // changes the files after the model was sealed
 };
 
-// Name of the payload that has all three graphs. Edits bring it into a model of several payloads.
+// Name of the payload that has all three graphs. Edits add it to a model of several payloads.
 constexpr const char* kWhole = "whole.bin";
 constexpr const char* kBinary = "model_recorder_a.bin";
 
@@ -163,7 +163,7 @@ std::vector<Edit> Edits() {
 struct Case {
   Edit edit;
   bool embed;
-  bool foreign;  // without records and seal, as another tool writes it
+  bool foreign;  // true: no records and no seal, like a model that another tool wrote
 };
 
 void PrintTo(const Case& of, std::ostream* stream) { *stream << of.edit.name; }
@@ -173,8 +173,8 @@ std::vector<Case> Cases() {
   for (const Edit& edit : Edits()) {
     for (const bool embed : {false, true}) {
       for (const bool foreign : {false, true}) {
-        if (embed && edit.external_only) continue;  // there is no file to name
-        if (!foreign && edit.ambiguous) continue;   // this host writes none, so it has no record of its payload
+        if (embed && edit.external_only) continue;  // the edit needs a file
+        if (!foreign && edit.ambiguous) continue;   // this host writes no such model, so its payload has no record
         if (foreign && edit.recorded_only) continue;
         cases.push_back({edit, embed, foreign});
       }
@@ -198,7 +198,7 @@ class OneRule : public testing::TestWithParam<Case> {
     if (per_partition) options.provider_options["recorder_a"]["payloads"] = "per_partition";
     Session session(*environment_, dir_ / (name + ".onnx"), options);
   }
-  // The model of the case: its context nodes edited, and sealed again or as another tool leaves it.
+  // Writes the model of the case: edits its context nodes, and seals it again or leaves it as another tool would.
   void MakeModel() {
     if (edit().ambiguous) {
       Compile("model", kModel, false);
@@ -233,7 +233,7 @@ class OneRule : public testing::TestWithParam<Case> {
     }
     return texts;
   }
-  // Errors about the nodes' payloads from describing the nodes.
+  // Returns the errors about payloads that describing the nodes reports.
   std::vector<std::string> Described(const std::string& name) {
     core::Model model = core::ReadModelFile(dir_ / name, {});
     core::NodePayloads payloads({.model = dir_ / name}, model.metadata);
@@ -272,7 +272,7 @@ INSTANTIATE_TEST_SUITE_P(Models, OneRule, testing::ValuesIn(Cases()), [](const a
 
 TEST_P(OneRule, OneVerdictForAll) {
   MakeModel();
-  // The other's payloads hold graphs of the same names; only where the plugin must search by name, they don't.
+  // The payloads of the other model hold graphs of the same names, except if the plugin must search by name.
   Compile("other", kOther, false, edit().ambiguous ? "other_" : "");
   const std::vector<float> x = {0.25, -1, 2};
 
@@ -313,7 +313,7 @@ TEST_P(OneRule, OneVerdictForAll) {
 
 class Binding : public testing::Test {
  protected:
-  // "source main file": a node; "-" is no file.
+  // Adds a node given as "source main file"; file "-" means none.
   void Add(const std::string& source, int64_t main_context, const std::string& file, int64_t embed_mode = 0) {
     std::vector<core::Attribute> attributes;
     attributes.push_back(core::Attribute::String("source", source));
@@ -323,7 +323,7 @@ class Binding : public testing::Test {
     nodes_.push_back(graph_.AddNode("EPContext", "com.microsoft", 1, {}, {}, std::move(attributes),
                                     "n" + std::to_string(nodes_.size())));
   }
-  // The payload_node of each node; -1 for none.
+  // Returns the payload_node of each node; -1 for none.
   std::vector<int> Carriers() {
     const core::ContextBinding binding(
         nodes_, [](const std::string& source) { return source.starts_with("a") ? std::string("a") : std::string(); });

@@ -1,5 +1,5 @@
 // Claims of providers through the ABI: groups of several nodes, and operators of the plugin's own domain. Also sessions
-// that name no provider. The recording plugins are the providers.
+// that name no provider. The providers are the recording plugins.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ class ClaimsTest : public testing::Test {
     options.provider_options["recorder_a"] = std::move(provider_options);
     return options;
   }
-  // "Mul recorder_a, Sigmoid cpu": operators in order, with their providers.
+  // Returns the operators in order with their providers, such as "Mul recorder_a", "Sigmoid cpu".
   static std::vector<std::string> Places(const Session& session) {
     std::vector<std::string> places;
     for (const NodePlacement& node : session.placement().nodes) places.push_back(node.op_type + " " + node.provider);
@@ -46,7 +46,7 @@ class ClaimsTest : public testing::Test {
   std::unique_ptr<core::Environment> environment_ = RecordingEnvironment();
 };
 
-// Two groups; the last Mul belongs to none.
+// The model has two groups; the last Mul belongs to neither.
 constexpr std::string_view kTwoGroups = R"(<ir_version: 8, opset_import: ["" : 17]>
   g (float[2] x) => (float[2] y) {
     c = Constant <value = float[2] {2, 3}> ()
@@ -74,7 +74,7 @@ TEST_F(ClaimsTest, NodesOfAGroupShareAPartitionAndOthersAreLeft) {
               testing::Pointwise(testing::FloatNear(1e-6f), RunOn(*alone, {2}, {-1, 2})));
 }
 
-// One that has Add and no Gemm lost both nodes when the core fused them.
+// If the core fused MatMul and Add into a Gemm, a plugin that has Add but no Gemm would lose both nodes.
 TEST_F(ClaimsTest, NodesThatAnotherProviderFusesAreOfferedAsTheModelHasThem) {
   constexpr std::string_view kSum = R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[2,2] x) => (float[2,2] y) {
@@ -137,7 +137,7 @@ TEST_F(ClaimsTest, OperatorsOfADomainComeBackFromTheirContext) {
   Session compiled(*environment_, model, options);
   ASSERT_NE(compiled.context_output(), nullptr);
   EXPECT_EQ(compiled.context_output()->context_nodes, 2u);
-  // The compiled model loads without any schema of the domain.
+  // The compiled model loads without any schema of the plugin's domain.
   Session loaded(*environment_, compiled.context_output()->model, RecorderA({}));
   EXPECT_EQ(RunOn(loaded, {2}, {0, -2}), RunOn(compiled, {2}, {0, -2}));
 }

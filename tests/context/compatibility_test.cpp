@@ -1,4 +1,4 @@
-// Compatibility of contexts, without a session.
+// Compatibility checks of contexts without a session.
 #include "core/context/compatibility.h"
 
 #include <gmock/gmock.h>
@@ -37,7 +37,7 @@ class CompatibilityTest : public testing::Test {
       g (float[1] x) => (float[1] y) {{ {} }})",
                                              nodes))));
   }
-  // Returns the failure of RequireUsable for the nodes of a compiled model with changed metadata.
+  // Returns the error of RequireUsable for the nodes of a compiled model with changed metadata.
   std::string Require(const std::filesystem::path& path, const std::string& info, bool fail_on_suboptimal) {
     core::Model model = core::ReadModelFile(path, {});
     model.metadata["ep_compatibility_info.cpu"] = info;
@@ -167,7 +167,7 @@ TEST_F(CompatibilityTest, ASessionTakesASuboptimalContextUnlessToldNotTo) {
                                                HasSubstr("session.fail_on_suboptimal_compiled_model")));
 }
 
-// A context compiled for int8 gives its numbers under any option, so a session that wants nothing but the best refuses
+// A context compiled for int8 gives int8 results under any option, so a session that requires optimal contexts refuses
 // it.
 TEST_F(CompatibilityTest, ACpuContextOfAnotherPrecisionIsNotOptimal) {
   const auto path = Compile();
@@ -200,7 +200,7 @@ class VerdictOfSessions : public testing::Test {
     options.policy_file = dir_.Write("policy.yaml", fmt::format("policy_version: 1\nproviders:\n{}\n", policy));
     return options;
   }
-  // The common answer of a session, a verdict and a verification. The function checks that all three agree.
+  // Returns the refusal of a session, a verdict and a verification. Checks that all three agree.
   std::string Refusal(core::Environment& environment, const core::SessionOptions& options) {
     const auto path = dir_ / "model_ctx.onnx";
     const core::ProviderRequest request = core::RequestOf(options);

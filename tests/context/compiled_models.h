@@ -1,4 +1,4 @@
-// Small models that tests of context models compile.
+// Small models that the tests of context models compile.
 //
 //   TempDir dir;
 //   const std::unique_ptr<core::Environment> environment = BuildTreeEnvironment();
@@ -18,7 +18,7 @@
 
 namespace epiphyte::test {
 
-// Compiles [2, 3] x [3, 2] for the CPU, and returns the context model's path in `dir`.
+// Compiles [2, 3] x [3, 2] for the CPU, and returns the path of the context model in `dir`.
 inline std::filesystem::path CompileMatMul(core::Environment& environment, const TempDir& dir, bool embed = false) {
   const std::filesystem::path model = dir.Write("model.onnx", OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[2, 3] x) => (float[2, 2] y) {
@@ -32,7 +32,7 @@ inline std::filesystem::path CompileMatMul(core::Environment& environment, const
   return dir / "model_ctx.onnx";
 }
 
-// Adds the initializer "w", float[rows, columns], of equal numbers.
+// Adds the initializer "w", float[rows, columns], with equal elements.
 inline void AddEvenWeights(onnx::ModelProto* model, int64_t rows, int64_t columns) {
   onnx::TensorProto* weights = model->mutable_graph()->add_initializer();
   weights->set_name("w");

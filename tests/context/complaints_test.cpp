@@ -30,7 +30,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// Three partitions for a recording plugin; Tanh, and MatMul with a weight, for the fallback.
+// A model with three partitions for a recording plugin. Tanh, and MatMul with a weight, are for the fallback.
 constexpr std::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17]>
   g (float[N, 2] x) => (float[N, 2] y) {
     w = Constant <value = float[2] {2, -3}> ()
@@ -68,7 +68,7 @@ class Complaint : public testing::Test {
   std::string Refusal(const std::string& name, const SessionOptions& options) {
     return FailureOf([&] { Run(name, options); });
   }
-  // The compiled model, changed as another tool would; `change` gets its context nodes.
+  // Changes the compiled model as another tool would; `change` gets its context nodes.
   void Rewrite(const std::function<void(std::vector<onnx::NodeProto*>)>& change) {
     onnx::ModelProto model = ParseProtoFile(dir_ / "model_ctx.onnx");
     ForgetRecords(&model);
@@ -97,8 +97,8 @@ auto RefusesNode(const std::string& model, const std::string& node, const std::s
 // --- the specification's list: driver version, SDK version, any other failure to load
 
 // "Detect mismatches between the driver version and the version required by the EP context binary" and "between the
-// runtime SDK version and the version used to generate the EP context binary". What a plugin recorded of both is its
-// ep_compatibility_info; the attribute says which SDK wrote the node.
+// runtime SDK version and the version used to generate the EP context binary". A plugin records both versions in
+// ep_compatibility_info. The attribute says which SDK wrote the node.
 TEST_F(Complaint, AnotherDriverOrSdkVersionIsNamedOnBothSides) {
   Compile(Compiling());
   onnx::ModelProto model = ParseProtoFile(dir_ / "model_ctx.onnx");
@@ -117,7 +117,7 @@ TEST_F(Complaint, AnotherDriverOrSdkVersionIsNamedOnBothSides) {
 }
 
 // "Return an error if loading the EP context binary fails for any reason"; microsoft/onnxruntime#22131: loading fails
-// and says nothing of what or where.
+// without saying what failed or where.
 TEST_F(Complaint, PluginFailureIsReportedWithModelNodeAndProvider) {
   for (bool embed : {false, true}) {
     SessionOptions compiling = Compiling(embed);
@@ -136,8 +136,8 @@ TEST_F(Complaint, PluginFailureIsReportedWithModelNodeAndProvider) {
 
 // --- generation
 
-// microsoft/onnxruntime#31977: with embed_mode=1 and several partitions the model that was written can't be loaded, and
-// the error shows an empty path.
+// microsoft/onnxruntime#31977: with embed_mode=1 and several partitions, the written model can't be loaded, and the
+// error shows an empty path.
 TEST_F(Complaint, SeveralEmbeddedPartitionsAreLoadable) {
   Compile(Compiling(/*embed=*/true));
   EXPECT_EQ(Run("model_ctx.onnx"), expected_);
@@ -156,8 +156,8 @@ TEST_F(Complaint, AMissingPayloadIsAnErrorOfItsOwnAndShowsNoEmptyPath) {
                                              HasSubstr("compile the model again"), Not(HasSubstr("''"))));
 }
 
-// ONNX Runtime puts context nodes in by their names, so a node of the source model that happens to be called like one
-// is lost. Here names are given that no node has.
+// ONNX Runtime inserts context nodes by name, so a node of the source model that has the same name is lost. Epiphyte
+// gives context nodes names that no other node has.
 TEST_F(Complaint, ANodeThatIsCalledLikeAPartitionStays) {
   onnx::ModelProto model = ParseProtoFile(dir_ / "model.onnx");
   for (onnx::NodeProto& node : *model.mutable_graph()->mutable_node()) {
@@ -182,7 +182,7 @@ TEST_F(Complaint, ADotInAFoldersNameIsNoExtension) {
   EXPECT_EQ(Run("dir.v1/model_ctx.onnx"), expected_);
 }
 
-// winml-cli#1081: the compile failed, the context of an earlier one was still there and passed for the new one.
+// winml-cli#1081: the compile failed, and the context of an earlier compile passed for the new one.
 TEST_F(Complaint, FailedCompileDoesNotReuseAnOlderContext) {
   Compile(Compiling());
   const auto before = ContentOf(dir_.path());
@@ -216,7 +216,7 @@ TEST_F(Complaint, TheSourceModelAndItsDataMayBeDeleted) {
   }
 }
 
-// microsoft/onnxruntime#25188: a temporary `./model_ext_ini.bin` in the working directory, shared by all sessions.
+// microsoft/onnxruntime#25188: all sessions share a temporary file `./model_ext_ini.bin` in the working directory.
 TEST_F(Complaint, CompilingWritesNothingOutsideTheTargetFolder) {
   fs::create_directories(other_ / "here");
   fs::create_directories(other_ / "temporary");
@@ -233,7 +233,7 @@ TEST_F(Complaint, CompilingWritesNothingOutsideTheTargetFolder) {
 }
 
 // microsoft/onnxruntime#23294: the engine was rebuilt at run time for another shape, and the file on disk no longer
-// fits. Here a context is immutable: other shapes run from what was compiled, and no file changes.
+// fitted. An Epiphyte context is immutable: other shapes run from the compiled context, and no file changes.
 TEST_F(Complaint, RunningOtherShapesChangesNoFile) {
   Compile(Compiling());
   const auto before = ContentOf(dir_.path());
@@ -255,7 +255,7 @@ TEST_F(Complaint, RunningOtherShapesChangesNoFile) {
 // microsoft/onnxruntime#27622: one vendor's plugin was handed another vendor's EPContext node and crashed on it.
 TEST_F(Complaint, APluginIsNeverHandedAnotherPluginsNode) {
   Compile(Compiling());
-  // The owner is installed but not in the session's list; the plugin that is gets nothing.
+  // The owner is installed but not in the session's list. The listed plugin gets nothing.
   EXPECT_THAT(
       Refusal("model_ctx.onnx", Options({"recorder_b"})),
       AllOf(RefusesNode("model_ctx.onnx", "g_recorder_a_0", "RecorderA"), HasSubstr("file 'model_recorder_a.bin'"),
@@ -263,7 +263,7 @@ TEST_F(Complaint, APluginIsNeverHandedAnotherPluginsNode) {
   EXPECT_EQ(ledger_.Count("parse"), 0u);
 }
 
-// A node that lies about its source reaches the plugin of that source, which must refuse it.
+// A node with a false source reaches the plugin of that source, which must refuse it.
 TEST_F(Complaint, APayloadUnderAnotherSourceIsRefusedByThePluginThatGetsIt) {
   Compile(Compiling());
   Rewrite([](auto nodes) {
@@ -275,7 +275,7 @@ TEST_F(Complaint, APayloadUnderAnotherSourceIsRefusedByThePluginThatGetsIt) {
                     HasSubstr("provider 'recorder_b' 1.0.0"), HasSubstr("compile the model again")));
 }
 
-// microsoft/onnxruntime#27474: "Could not find an implementation for EPContext(1)" and nothing else.
+// microsoft/onnxruntime#27474: the message was only "Could not find an implementation for EPContext(1)".
 TEST_F(Complaint, NodeWithoutPluginNamesSourceFileAndInstalledSources) {
   Compile(Compiling());
   Rewrite(
@@ -291,7 +291,7 @@ TEST_F(Complaint, NodeWithoutPluginNamesSourceFileAndInstalledSources) {
               AllOf(HasSubstr("EPContext node 'g_recorder_a_1' (no source"), HasSubstr("no installed plugin owns")));
 }
 
-// The same, when the plugin is there and can't be used: its state, library and manifest are the answer.
+// The plugin is installed but can't be used: the message names its state, library and manifest.
 TEST_F(Complaint, ANodeWhosePluginIsBrokenNamesItsManifestAndWhatIsMissing) {
   TempDir plugins;
   const fs::path manifest = plugins.Write("qnn.yaml", R"(manifest_version: 1
@@ -318,7 +318,8 @@ devices: [npu]
 
 // --- payloads
 
-// microsoft/onnxruntime#28605, #28725, #19174: paths out of the folder, each found by another check with another code.
+// microsoft/onnxruntime#28605, #28725, #19174: several checks found paths that leave the folder, each with another
+// code.
 TEST_F(Complaint, BadPathsShareOneCodeAndMessageForm) {
   Compile(Compiling());
   other_.Write("secret.bin", "secret");
@@ -383,7 +384,7 @@ TEST_F(Complaint, EachSessionCallsItsOwnStore) {
                     HasSubstr(std::to_string(good.size()))));
   EXPECT_EQ(first->opened, 1);
   EXPECT_EQ(second->opened, 1);
-  // Without any, a session doesn't call the one of the session before it.
+  // A session without a store doesn't call the store of an earlier session.
   EXPECT_THAT(Refusal("model_ctx.onnx"), AllOf(HasSubstr("model_recorder_a.bin"), HasSubstr("does not exist")));
   EXPECT_EQ(RunOn(session, {2, 2}, {1, -2, 3, 0.25}), expected_);
   EXPECT_EQ(first->opened, 1);
@@ -396,7 +397,7 @@ fs::path CopyOfRecorderA(const TempDir& dir, const std::string& name, const std:
   return dir.Write(name + "/recorder_a.so", ReadFile(RecordingPluginFolder() / "recorder_a.so") + tail).parent_path();
 }
 
-// microsoft/onnxruntime#27487, #27660, winml-cli#1224: a cache that only looks at the model's time is used by the next
+// microsoft/onnxruntime#27487, #27660, winml-cli#1224: a cache that only compares the model's time is used by the next
 // version of the runtime or plugin, and crashes it.
 TEST_F(Complaint, ACachedContextIsNotUsedByAnotherBuildOfItsPlugin) {
   TempDir plugins;

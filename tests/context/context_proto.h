@@ -1,4 +1,4 @@
-// Context models as protobuf sees them. Tests can so check written models without the core's own reader.
+// Context models as protobuf messages, so that tests can check written models without the core's own reader.
 #pragma once
 
 #ifndef ONNX_NAMESPACE
@@ -38,8 +38,8 @@ inline void CollectContextNodes(const onnx::GraphProto& graph, std::vector<onnx:
   }
 }
 
-// Context nodes in the model's order; those of nested graphs come at the position of their outer node. An empty
-// `source` selects all.
+// Returns the context nodes in the model's order. Nodes of nested graphs come at the position of their outer node. An
+// empty `source` selects all nodes.
 inline std::vector<onnx::NodeProto> ContextNodesOf(const onnx::ModelProto& model, const std::string& source = "") {
   std::vector<onnx::NodeProto> found;
   CollectContextNodes(model.graph(), &found);
@@ -102,7 +102,7 @@ inline std::map<std::string, std::string> MetadataOf(const onnx::ModelProto& mod
   return metadata;
 }
 
-// As another tool would have written the model: without what Epiphyte's own metadata promises.
+// Removes Epiphyte's own metadata, as if another tool had written the model.
 inline void ForgetRecords(onnx::ModelProto* model) {
   auto* entries = model->mutable_metadata_props();
   for (int i = entries->size(); i-- > 0;) {
@@ -110,7 +110,7 @@ inline void ForgetRecords(onnx::ModelProto* model) {
   }
 }
 
-// Constant nodes become initializers, as exporters write weights.
+// Turns Constant nodes into initializers, as exporters write weights.
 inline void ConstantsToInitializers(onnx::GraphProto* graph) {
   auto* nodes = graph->mutable_node();
   for (int i = 0; i < nodes->size();) {
@@ -125,7 +125,8 @@ inline void ConstantsToInitializers(onnx::GraphProto* graph) {
   }
 }
 
-// Moves the initializers into a file of external data: `location` is what the model says, `bytes` what the file holds.
+// Moves the initializers into a file of external data. `location` is the path in the model; `bytes` gets the content of
+// the file.
 inline void MakeExternal(onnx::GraphProto* graph, const std::string& location, std::string* bytes) {
   for (onnx::TensorProto& tensor : *graph->mutable_initializer()) {
     std::string raw = tensor.raw_data();

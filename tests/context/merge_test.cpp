@@ -1,5 +1,5 @@
-// Merging: the result gives the numbers of running the models one after another, keeps what must be kept apart, and
-// what doesn't fit is refused before anything is written.
+// Merging: the result computes the same as running the models one after another, and keeps values and names apart.
+// Models that don't fit are refused before anything is written.
 #include "core/context/merge.h"
 #include "core/context/reseal.h"
 
@@ -35,14 +35,14 @@ constexpr std::string_view kFirst = R"(<ir_version: 8, opset_import: ["" : 17]>
     w = Constant <value = float[3, 2] {1, 2, 3, 4, 5, 6}> ()
     y = MatMul(x, w)
   })";
-// The same names for graph, values and nodes.
+// The model has the same names as the first for graph, values and nodes.
 constexpr std::string_view kSecond = R"(<ir_version: 8, opset_import: ["" : 17]>
   g (float[2, 2] x) => (float[2, 2] y, float[2, 2] z) {
     w = Constant <value = float[2, 2] {1, -2, 3, -4}> ()
     y = MatMul(x, w)
     z = Tanh(y)
   })";
-// Two partitions around control flow, so that there is a secondary.
+// Two partitions around control flow. The context therefore has a secondary node.
 constexpr std::string_view kBranches = R"(<ir_version: 8, opset_import: ["" : 17]>
   g (float[2, 3] x, bool choose) => (float[2, 3] y) {
     before = Relu(x)
@@ -184,7 +184,7 @@ TEST_F(MergeTest, SecondariesStayWithTheirPrimaryInFiles) {
   EXPECT_THAT(Problems(output_), IsEmpty());
 }
 
-// Embedded, a secondary can't say which of two payloads is its own; in a file it can.
+// An embedded secondary can't say which of two payloads is its own. A secondary of payloads in files can.
 TEST_F(MergeTest, EmbeddedPayloadsThatSecondariesCouldNotTellApartBecomeFiles) {
   const auto one = Compile(kBranches, "one", true);
   std::string other(kBranches);
@@ -201,7 +201,7 @@ TEST_F(MergeTest, EmbeddedPayloadsThatSecondariesCouldNotTellApartBecomeFiles) {
   EXPECT_THAT(Problems(output_), IsEmpty());
 }
 
-// One payload, or one that needs no telling apart, stays where it is.
+// A payload stays embedded if it is the only one, or if no secondary has to tell it from another.
 TEST_F(MergeTest, EmbeddedPayloadsStayEmbeddedWhereTheyCan) {
   const auto one = Compile(kBranches, "one", true);
   const auto plain = dir_.Write("plain.onnx", OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
@@ -212,13 +212,13 @@ TEST_F(MergeTest, EmbeddedPayloadsStayEmbeddedWhereTheyCan) {
   EXPECT_EQ(Run(output_, {X(), Bools({}, {true}), Bools({}, {false})}),
             Run(one, {Floats({2, 3}, Run(one, {X(), Bools({}, {true})})[0]), Bools({}, {false})}));
   std::filesystem::remove(output_);
-  const auto first = Compile(kFirst, "first", true);  // has no secondary
+  const auto first = Compile(kFirst, "first", true);  // the context has no secondary
   EXPECT_THAT(Merge({one, first}).written, ElementsAre(dir_ / "one_cpu.bin"));
   EXPECT_THAT(Problems(output_), IsEmpty());
 }
 
 TEST_F(MergeTest, WeightsOfPlainNodesGoIntoOneFile) {
-  // Nothing is compiled here: plain models are merged by the same rules.
+  // The models are not compiled: plain models are merged by the same rules.
   const auto first = dir_.Write("first.onnx", OnnxFromText(kFirst));
   const auto second = dir_.Write("second.onnx", OnnxFromText(kSecond));
   const std::string weights = R"(<ir_version: 8, opset_import: ["" : 17]>
@@ -255,7 +255,7 @@ TEST_F(MergeTest, FunctionsOfBothModelsComeAlong) {
   EXPECT_THAT(Run(output_, {Floats({2, 2}, {1, 2, -3, 4})}), ElementsAre(ElementsAre(1, 2, 3, 4)));
 }
 
-// Doc strings, denotations and quantization annotations, of values that got another name too.
+// Doc strings, denotations and quantization annotations are kept, also those of renamed values.
 TEST_F(MergeTest, AnnotationsComeAlong) {
   const auto annotated = [&](std::string_view text, const std::string& name) {
     std::string bytes = OnnxFromText(text);
@@ -296,7 +296,7 @@ TEST_F(MergeTest, AnnotationsComeAlong) {
 }
 
 TEST_F(MergeTest, NamesInNestedGraphsDoNotHideValues) {
-  // "before" is a value of the first model and, inside a branch, of the second.
+  // "before" is a value of the first model. In the second model it is a value inside a branch.
   const auto first = dir_.Write("first.onnx", OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[2, 3] before) => (float[2, 3] a) { a = Neg(before) })"));
   const auto second = dir_.Write("second.onnx", OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
@@ -394,7 +394,7 @@ TEST_F(MergeTest, ExistingFilesAreReplacedOnlyOnRequest) {
               HasSubstr("create it first"));
 }
 
-// Merging follows the rules for publishing every context model.
+// Merging follows the rules for publishing that apply to every context model.
 
 TEST_F(MergeTest, TwoFilesOfTheResultNeverHaveOneName) {
   const auto first = Compile(kFirst, "first");

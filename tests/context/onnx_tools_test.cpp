@@ -1,5 +1,6 @@
-// Context models in the hands of ONNX's own tools, which know nothing of seals and records: onnx.load and onnx.save,
-// and onnx.compose.merge_models. What comes of it is refused with one message, and the command that it names helps.
+// Context models that ONNX's own tools have rewritten: onnx.load and onnx.save, and onnx.compose.merge_models. These
+// tools don't know seals and records. The resulting models are refused with one message, and the command that it names
+// helps.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +29,8 @@ constexpr const char* kCommand = "epiphyte verify --reseal";
 
 class OnnxTools : public testing::Test {
  protected:
-  // Computes 2x + 1 with one plain node and external initializers, or -x.
+  // Compiles model "a", which computes 2x + 1 with one plain node and external initializers, or a model that computes
+  // -x.
   void Compile(const std::string& name, bool embed = false) {
     const std::string text =
         name == "a" ? "w = Constant <value = float[2] {2, 2}> () o = Constant <value = float[2] {1, 1}> () "
@@ -52,7 +54,7 @@ class OnnxTools : public testing::Test {
       if (y != nullptr) *y = found;
     });
   }
-  // Refused with the command, and good once that was given.
+  // Expects a refusal that names the command, and a valid model after that command.
   void ExpectHelp(const std::string& file, const std::vector<float>& expected) {
     const std::string failure = Outcome(file);
     EXPECT_THAT(failure, AllOf(StartsWith("INVALID_GRAPH"), HasSubstr(kCommand)));
@@ -78,7 +80,7 @@ class OnnxTools : public testing::Test {
     }
     return joined;
   }
-  // merge_models(a, b, io_map=[("y", "x")], prefix1="a_", prefix2="b_")
+  // Does merge_models(a, b, io_map=[("y", "x")], prefix1="a_", prefix2="b_").
   static onnx::ModelProto Compose(onnx::ModelProto a, onnx::ModelProto b) {
     const std::map<std::string, std::string> metadata = JoinMetadata(a, b);
     const auto prefix = [](onnx::GraphProto* graph, const std::string& with) {
@@ -148,7 +150,7 @@ TEST_F(OnnxTools, AModelThatLostSomeOfItsRecordsNeedsOneCommand) {
   dir_.Write("both.onnx", Compose(Parsed("a"), b).SerializeAsString());
   ExpectHelp("both.onnx", {-7, 7});
 
-  // The opposite case: a record without its payload in the graph.
+  // In the opposite case, the record exists but its payload is not in the graph.
   onnx::ModelProto both = ParseProtoFile(dir_ / "both.onnx");
   onnx::ModelProto only = Parsed("b");
   *only.mutable_metadata_props() = both.metadata_props();
@@ -215,7 +217,7 @@ TEST_F(OnnxTools, ContextNodesInFunctionsAreVerifiedAndJudged) {
   EXPECT_FALSE(core::VerifyContextModel(path, environment_->catalog()).problems.empty());
 }
 
-// Doc strings, denotations, metadata and quantization annotations of a source model are in its context model.
+// Doc strings, denotations, metadata and quantization annotations of the source model are in its context model.
 TEST_F(OnnxTools, WhatASourceModelIsAnnotatedWithStays) {
   onnx::ModelProto source = ParseProto(OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[N, 2] x, bool c) => (float[N, 2] y) <float[2, 2] m = {1, 2, 3, 4}, float[1] s = {1}> {
@@ -248,7 +250,7 @@ TEST_F(OnnxTools, WhatASourceModelIsAnnotatedWithStays) {
   parameter->set_key("SCALE_TENSOR");
   parameter->set_value("m");
   graph->add_quantization_annotation()->set_tensor_name("gone");
-  // The scale of x is used by no node that stays.
+  // No remaining node uses the scale of x.
   quantized = graph->add_quantization_annotation();
   quantized->set_tensor_name("x");
   parameter = quantized->add_quant_parameter_tensor_names();

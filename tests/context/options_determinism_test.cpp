@@ -1,4 +1,4 @@
-// The same model and options give the same bytes, whichever process compiles.
+// The same model and options give the same bytes in every process.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

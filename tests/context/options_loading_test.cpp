@@ -23,7 +23,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// Three partitions for a recording plugin, Tanh between them.
+// A model with three partitions for a recording plugin, separated by Tanh.
 constexpr std::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17]>
   g (float[3] x) => (float[3] y) {
     w = Constant <value = float[3] {2, -3, 0.5}> ()
@@ -51,7 +51,7 @@ class LoadContext : public testing::Test {
   std::string FailureOfRun(const std::string& name) {
     return FailureOf([&] { Run(name); });
   }
-  // Rewrites the model as another tool leaves it: without Epiphyte's records.
+  // Changes the model and removes Epiphyte's records, as another tool would.
   template <typename Change>
   void Rewrite(const std::string& name, Change change) {
     onnx::ModelProto model = ParseProtoFile(dir_ / "model_ctx.onnx");
@@ -59,7 +59,7 @@ class LoadContext : public testing::Test {
     change(&model);
     dir_.Write(name, model.SerializeAsString());
   }
-  // The n-th context node of the model's own graph.
+  // Returns the n-th context node of the model's main graph.
   static onnx::NodeProto* Node(onnx::ModelProto* model, int n) {
     for (onnx::NodeProto& node : *model->mutable_graph()->mutable_node()) {
       if (node.op_type() == "EPContext" && n-- == 0) return &node;
@@ -85,7 +85,8 @@ TEST_F(LoadContext, AttributesLeftOutHaveTheSchemasDefaults) {
   EXPECT_EQ(Run("defaults.onnx"), expected_);
 }
 
-// The specification has partition_name optional. A node is its partition's name then, as other tools write it.
+// The specification makes partition_name optional. Without it, the node's name is the partition's name, as other tools
+// write it.
 TEST_F(LoadContext, WithoutPartitionNameANodesNameIsTheKey) {
   for (bool embed : {false, true}) {
     for (bool per_partition : {false, true}) {
@@ -96,7 +97,7 @@ TEST_F(LoadContext, WithoutPartitionNameANodesNameIsTheKey) {
       });
       EXPECT_EQ(Run("nameless.onnx"), expected_);
       EXPECT_THAT(core::VerifyContextModel(dir_ / "nameless.onnx", environment_->catalog()).problems, IsEmpty());
-      // Empty is as good as left out.
+      // An empty partition_name counts as missing.
       Rewrite("nameless.onnx", [](onnx::ModelProto* model) {
         for (int i = 0; i < 3; ++i) SetText(Node(model, i), "partition_name", "");
       });
@@ -153,7 +154,7 @@ TEST_F(LoadContext, WithoutPartitionNameMergingKeepsTheKey) {
     for (int i = 0; i < 3; ++i) RemoveAttribute(Node(model, i), "partition_name");
   });
   core::MergeOptions merge;
-  merge.models = {dir_ / "model_ctx.onnx", dir_ / "nameless.onnx"};  // the second's nodes get other names
+  merge.models = {dir_ / "model_ctx.onnx", dir_ / "nameless.onnx"};  // the nodes of the second model are renamed
   merge.connections = {"A.y=B.x"};
   merge.output = dir_ / "merged.onnx";
   core::MergeContextModels(merge, environment_->catalog());
@@ -161,7 +162,7 @@ TEST_F(LoadContext, WithoutPartitionNameMergingKeepsTheKey) {
   EXPECT_EQ(Run("merged.onnx"), RunOn(source, {3}, expected_));
 }
 
-// The bundled provider by the same rule.
+// The bundled CPU provider follows the same rule.
 TEST_F(LoadContext, WithoutPartitionNameTheCpuProviderLoadsToo) {
   SessionOptions options = OptionsFor({"cpu"});
   options.Set("ep.context_enable", "1");
@@ -185,7 +186,7 @@ TEST_F(LoadContext, UnknownAttributesAreLegal) {
   EXPECT_EQ(Run("more.onnx"), expected_);
 }
 
-// No max_size, the old default name, payload embedded, every node with a payload of its own.
+// The first version has no max_size, the old default name, an embedded payload, and a payload of its own in every node.
 TEST_F(LoadContext, AModelOfTheSpecificationsFirstVersion) {
   Compile(true, true);
   Rewrite("model.onnx_ctx.onnx", [](onnx::ModelProto* model) {
@@ -208,7 +209,7 @@ TEST_F(LoadContext, AModelOfTheSpecificationsFirstVersion) {
   EXPECT_EQ(Run("model.onnx_ctx.onnx"), expected_);
 }
 
-// The vendor's own tool made the binary, and a model was written around it by hand.
+// A vendor's own tool made the binary, and a model was written around it by hand.
 TEST_F(LoadContext, AVendorsPayloadInAHandmadeModel) {
   Compile(false);
   std::string payload = ReadFile(dir_ / "model_recorder_a.bin");
@@ -263,7 +264,7 @@ TEST_F(LoadContext, ASecondaryMayStandBeforeItsPrimary) {
   }
 }
 
-// One payload with two graphs, one with the third; the secondary says which is its own, or doesn't.
+// One payload has two graphs and the other has the third. The secondary names its payload, or doesn't.
 TEST_F(LoadContext, ASecondaryFindsItsGraphAmongSeveralPrimaries) {
   for (bool embed : {false, true}) {
     for (bool names_it : {false, true}) {
@@ -344,8 +345,8 @@ TEST_F(LoadContext, AnEditedModelSaysHowToBeSealedAgain) {
   EXPECT_THAT(FailureOfRun("model_ctx.onnx"), AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("ResealContext")));
 }
 
-// A model cut off where its metadata begins is still valid ONNX. It must not count as the model of another tool,
-// because such models have no digest of the payload.
+// A model cut off at the beginning of its metadata is still valid ONNX. It must not count as the model of another tool,
+// because the host reads such models without a digest of the payload.
 TEST_F(LoadContext, ATruncatedModelIsNeverTakenForAnotherTools) {
   Compile(false);
   const std::string whole = ReadFile(dir_ / "model_ctx.onnx");

@@ -26,13 +26,13 @@ using testing::HasSubstr;
 using Numbers = std::vector<std::vector<float>>;
 
 struct Shape {
-  bool memory = false;  // models come from memory, the source and the context model alike
+  bool memory = false;  // the source and the context model are both read from memory
   bool embed = false;
-  bool several = false;  // partitions of each provider
-  bool two = false;      // providers
+  bool several = false;  // several partitions for each provider
+  bool two = false;      // two providers instead of one
 };
 
-// Two inputs and two outputs, neither in alphabetical order; weights for everybody.
+// A model with two inputs and two outputs, neither in alphabetical order. Each provider gets weights.
 std::string ModelText(const Shape& shape) {
   std::string body;
   if (shape.two && shape.several) {
@@ -85,7 +85,7 @@ class Scene {
   fs::path weights_folder() const { return dir_ / "weights_folder"; }
   const onnx::ModelProto& source() const { return source_; }
 
-  // The options for loading do not include the providers' options.
+  // These options load without the providers' own options.
   SessionOptions Providers() const {
     SessionOptions options = OptionsFor({"recorder_a"});
     options.provider_options["recorder_a"]["claim"] = shape_.two ? "Mul,Sub" : "Mul,Sub,Abs";
@@ -100,7 +100,7 @@ class Scene {
     Session session(*environment_, bytes_.data(), bytes_.size(), options);
     return Run(session);
   }
-  // Gives what the compiling session itself computes.
+  // Compiles the model, and returns the results that the compiling session computes.
   Numbers Compile(SessionOptions options) {
     options.Set("ep.context_enable", "1");
     if (shape_.embed) options.Set("ep.context_embed_mode", "1");
@@ -126,7 +126,7 @@ class Scene {
     bytes.assign(bytes.size(), '?');
     return Run(session);
   }
-  // Removes everything but the written files, because the context model may depend on nothing else.
+  // Removes everything but the written files, because the context model must not depend on anything else.
   void ForgetSource() {
     fs::remove(in() / "model.onnx");
     fs::remove_all(weights_folder());
@@ -152,10 +152,10 @@ struct Row {
   const char* name;
   std::function<void(const Scene&, SessionOptions*)> compile = [](const Scene&, SessionOptions*) {};
   std::function<void(SessionOptions*)> load = [](SessionOptions*) {};
-  // Relative to the folder that holds in/ and out/; the default is what a given path leads to.
+  // True: the context model is at the default path. False: at the given path, relative to the parent of in/ and out/.
   bool default_path = false;
   std::string stem = "given";  // stem of the context model, without "_ctx"
-  std::string suffix = "";     // "_ctx" where the file is called so
+  std::string suffix = "";     // "_ctx" if the file name has it
   std::string prefix = "";
   std::string external_initializers = "";
   std::string notes = "";
@@ -163,7 +163,7 @@ struct Row {
   std::string source_of_recorder_a = "RecorderA";
   bool external_weights = false;
   bool per_partition = false;
-  bool external_only = false;  // sharing and embedding contradict each other, which sharing_rules_test holds
+  bool external_only = false;  // true for sharing, which contradicts embedding (tested in sharing_rules_test)
 };
 
 void PrintTo(const Row& row, std::ostream* stream) { *stream << row.name; }
@@ -244,7 +244,7 @@ std::vector<Row> Rows() {
   return rows;
 }
 
-// A row under one shape.
+// A row of the table applied to one shape.
 class Case {
  public:
   Case(const Row& row, const Shape& shape) : row_(row), scene_(shape, row.external_weights) {}
@@ -317,7 +317,7 @@ class Case {
         payload = ReadFile(Model().parent_path() / *TextOf(node, "ep_cache_context"));
       }
       EXPECT_EQ(payload.starts_with(provider == "recorder_a" ? "RecorderA\n" : "RecorderB\n"), primary);
-      // The graph inside the payload is called the same, prefix included.
+      // The graph inside the payload has the same name, prefix included.
       if (primary) {
         EXPECT_THAT(payload, HasSubstr(name));
       }
@@ -365,7 +365,7 @@ void Case::Check() {
   ExpectSignatureOfSource();
   onnx::ModelProto written = ParseProtoFile(Model());
   EXPECT_EQ(ContextNodesOf(written).size() < static_cast<size_t>(written.graph().node_size()), HasPlainNodes());
-  // Weights of compiled nodes are in the payload, and nowhere else.
+  // Weights of compiled nodes are in the payload only.
   EXPECT_EQ(written.graph().initializer_size(), HasPlainNodes() ? 1 : 0);
   for (const onnx::TensorProto& weight : written.graph().initializer()) {
     EXPECT_EQ(weight.name(), "m");

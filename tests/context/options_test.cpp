@@ -23,7 +23,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-// Mul and Abs for a recording plugin; Tanh and MatMul, with a weight, for the fallback.
+// A model with Mul and Abs for a recording plugin, and Tanh and MatMul, with a weight, for the fallback.
 constexpr std::string_view kMixed = R"(<ir_version: 8, opset_import: ["" : 17]>
   g (float[N, 2] x) => (float[N, 2] y) {
     w = Constant <value = float[2] {2, -3}> ()
@@ -101,7 +101,7 @@ TEST_F(ContextOptions, WhatTheSessionReportsIsWhatItWrote) {
   EXPECT_EQ(session.context_output()->plain_nodes, 2u);
 }
 
-// Found out before anything is compiled.
+// The conflict is reported before anything is compiled.
 TEST_F(ContextOptions, NoFileMayBeCalledAsABinary) {
   for (const char* name : {"mixed_recorder_a.bin", "mixed_recorder_a_1.bin"}) {
     SCOPED_TRACE(name);
@@ -144,7 +144,7 @@ TEST_F(ContextOptions, AContextModelIsNotCompiledAgain) {
   EXPECT_EQ(ContentOf(dir_.path()), before);
 }
 
-// An existing file in the way stays unchanged, and so does everything else.
+// An existing file at an output path stays unchanged, and so does everything else.
 TEST_F(ContextOptions, ExistingFilesAreReplacedOnlyOnRequest) {
   for (const char* existing : {"mixed_ctx.onnx", "mixed_recorder_a.bin", "plain.data"}) {
     SCOPED_TRACE(existing);
@@ -321,7 +321,7 @@ TEST_F(ContextOptions, WhateverAPluginSaysWhenLoadingFailsItIsInvalidGraph) {
               AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("recorder_a"), HasSubstr("load fails as asked")));
 }
 
-// The last float of the payload's tensors becomes another number: only a digest can tell.
+// The last float of the payload's tensors becomes another number. Only the digest can detect that.
 TEST_F(ContextOptions, VerifyHeaderChecksSizesAndNoDigests) {
   Compile("whole.onnx", Compiling());
   auto expected = Run("whole.onnx", Loading());
@@ -378,8 +378,8 @@ TEST_F(ContextOptions, TheInitializersFolderMovesWeightsAndNeverContexts) {
               AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("mixed_recorder_a.bin")));
 }
 
-// The context file path locates the contexts of a model from memory. For a model from a file the model's own folder
-// does, and the option has no effect.
+// The context file path locates the contexts of a model from memory. For a model from a file it has no effect: the
+// contexts are in the model's own folder.
 TEST_F(ContextOptions, TheContextFilePathCountsOnlyForModelsFromMemory) {
   Compile("mixed.onnx", Compiling());
   auto expected = Run("mixed.onnx", Loading());
@@ -423,7 +423,7 @@ TEST_F(ContextOptions, ProvidersWithTheSameOptionsDifferOnlyByTheirNames) {
               AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("'RecorderB'"), HasSubstr("'recorder_b'")));
 }
 
-// The CPU provider makes contexts where the user lists it, as any other does.
+// The CPU provider makes contexts if the user lists it, like any other provider.
 TEST_F(ContextOptions, TheFallbackListedByNameMakesContextsToo) {
   SessionOptions options = OptionsFor({"recorder_a", "cpu"});
   options.Set("ep.context_enable", "1");
@@ -435,7 +435,7 @@ TEST_F(ContextOptions, TheFallbackListedByNameMakesContextsToo) {
   EXPECT_EQ(Run("mixed_ctx.onnx", loading), Run("mixed.onnx", Loading()));
 }
 
-// Outputs that no compiled node makes, and no input at all.
+// Some outputs are made by no compiled node, and one model has no input.
 TEST_F(ContextOptions, OutputsMayBeInputsOrConstants) {
   dir_.Write("edges.onnx", OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[2] x) => (float[2] same, float[2] y, float[2] fixed, float[2] again) {
@@ -483,7 +483,7 @@ TEST_F(ContextOptions, MetadataOfTheSourceIsKeptButForItsClaimsAboutPlugins) {
   EXPECT_EQ(Run("mixed_ctx.onnx", Loading()), Run("mixed.onnx", Loading()));
 }
 
-// The weights' own file is not among what may be written over, not even on request: the source would be lost.
+// The source's external data is not overwritten, even on request, because the source would be lost.
 TEST_F(ContextOptions, TheSourcesExternalDataIsNotOverwritten) {
   onnx::ModelProto model = ParseProtoFile(dir_ / "mixed.onnx");
   ConstantsToInitializers(model.mutable_graph());

@@ -1,5 +1,5 @@
-// Plain nodes of a context model stay with the provider that got them when the model was compiled. Loading compiles
-// nothing that compiling did not, even if plugins would claim more nodes by then.
+// Plain nodes of a context model stay with the provider that had them when the model was compiled. Loading compiles
+// only nodes that compiling did, even if plugins would now claim more.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 #include "tests/framework/temp_dir.h"
 #include "tests/framework/test_session.h"
 
-// A plugin without contexts: negates, and compiles whenever a session is created.
+// A plugin without contexts. It computes Neg, and compiles whenever a session is created.
 namespace {
 
 namespace kit = epiphyte::kit;
@@ -56,7 +56,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// A recording plugin may take Mul, Neg and Abs; Tanh is for the fallback.
+// In this model a recording plugin may claim Mul, Neg and Abs; Tanh is for the fallback.
 constexpr std::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17]>
   main_graph (float[3] x) => (float[3] y) {
     w = Constant <value = float[3] {2, -3, 0.5}> ()
@@ -70,14 +70,14 @@ class PlainNodes : public testing::Test {
     expected_ = Run("model.onnx", OptionsFor({"cpu"}));
   }
 
-  // The recording plugin leaves Neg to others.
+  // Options for compiling: the recording plugin does not claim Neg.
   SessionOptions Compiling(std::vector<std::string> providers = {"recorder_a"}) const {
     SessionOptions options = OptionsFor(std::move(providers));
     options.provider_options["recorder_a"]["claim"] = "Mul,Abs";
     options.Set("ep.context_enable", "1");
     return options;
   }
-  // Here it would take it.
+  // Options for loading: the recording plugin would claim Neg.
   SessionOptions Loading(std::vector<std::string> providers = {"recorder_a"}) const {
     SessionOptions options = OptionsFor(std::move(providers));
     for (const auto& provider : options.providers) {
@@ -99,10 +99,10 @@ class PlainNodes : public testing::Test {
   Ledger ledger_{other_ / "ledger"};
   std::unique_ptr<core::Environment> environment_ = RecordingEnvironment();
   std::vector<float> expected_;
-  std::map<std::string, std::string> placed_;  // by operator
+  std::map<std::string, std::string> placed_;  // provider by operator
 };
 
-// Written by this host, or as another tool would have written it.
+// Runs with a model as this host wrote it, and as another tool would have written it.
 class PlainNodesOf : public PlainNodes, public testing::WithParamInterface<bool> {
  protected:
   void Compile(const SessionOptions& options) {
@@ -152,7 +152,8 @@ TEST_P(PlainNodesOf, TheListedFallbackRunsThemWhereCompilingIsDisabled) {
               AllOf(HasSubstr("MODEL_REQUIRES_COMPILATION"), HasSubstr("load a context model instead")));
 }
 
-// Better compiled than not run at all, under a name that no partition of the payload has.
+// If its provider is missing, a plain node is compiled by another provider rather than not run. Its partition gets a
+// name that is not in the payload.
 TEST_P(PlainNodesOf, NodesWithoutTheirProviderAreOfferedToTheOthers) {
   dir_.Write("model.onnx", OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
     main_graph (float[3] x) => (float[3] y) {
@@ -171,7 +172,7 @@ TEST_P(PlainNodesOf, NodesWithoutTheirProviderAreOfferedToTheOthers) {
               AllOf(HasSubstr("MODEL_REQUIRES_COMPILATION"), HasSubstr("'recorder_a'"), HasSubstr("plain nodes")));
 }
 
-// A provider without contexts compiles at each load, so it gets the nodes that it had, and none if it had none.
+// A provider without contexts compiles at each load, so it gets the nodes that it had, or none if it had none.
 TEST_P(PlainNodesOf, ProviderWithoutContextsGetsItsNodesAgain) {
   environment_->catalog().Register(EpPluginQuery, 10);
   Compile(Compiling({"recorder_a", "abacus"}));
@@ -179,7 +180,7 @@ TEST_P(PlainNodesOf, ProviderWithoutContextsGetsItsNodesAgain) {
   EXPECT_EQ(Run("model_ctx.onnx", Loading({"recorder_a", "abacus"})), expected_);
   EXPECT_EQ(placed_["Neg"], "abacus");
   EXPECT_EQ(abacus_compiled, 1);
-  // Without it, they are the fallback's.
+  // If the session does not list that provider, the fallback gets the nodes.
   EXPECT_EQ(Run("model_ctx.onnx", Loading()), expected_);
   EXPECT_EQ(placed_["Neg"], "cpu");
   EXPECT_EQ(ledger_.Count("compile"), 0u);
@@ -209,7 +210,7 @@ TEST_F(PlainNodes, ModelRecordsTheirProvider) {
   EXPECT_THAT(recorded(Compiling()), testing::ElementsAre("cpu"));
   EXPECT_THAT(recorded(Compiling({"recorder_a", "abacus"})), testing::ElementsAre("abacus", "cpu"));
   EXPECT_THAT(recorded(Compiling({"recorder_a", "cpu"})), testing::IsEmpty());
-  // The record in the form of version 2.
+  // This is the record in the form of version 2.
   EXPECT_THAT(core::ReadPlainProviders({{"epiphyte.context.plain", "abacus,cpu"}}).value(),
               testing::ElementsAre("abacus", "cpu"));
 }
@@ -223,7 +224,7 @@ TEST_F(PlainNodes, MergingKeepsTheirProvider) {
   core::MergeContextModels(merge, environment_->catalog());
   EXPECT_THAT(core::ReadPlainProviders(MetadataOf(ParseProtoFile(dir_ / "merged.onnx"))).value(),
               testing::ElementsAre("cpu"));
-  // No session has yet assigned the nodes of a source model.
+  // The source model was never in a session, so its nodes have no recorded provider.
   merge.models[1] = dir_ / "model.onnx";
   merge.output = dir_ / "mixed.onnx";
   core::MergeContextModels(merge, environment_->catalog());
@@ -234,8 +235,7 @@ TEST_F(PlainNodes, MergingKeepsTheirProvider) {
   EXPECT_EQ(ledger_.Count("compile"), 0u);
 }
 
-// The provider list is empty: the requested contexts are those of the fallback, and a provider without contexts keeps
-// its own nodes.
+// With an empty provider list, only the fallback writes contexts. A provider without contexts keeps its own nodes.
 TEST_F(PlainNodes, TheFallbacksContextsHoldNoNodesOfOthers) {
   environment_ = BuildTreeEnvironment();
   environment_->catalog().Register(EpPluginQuery, 10);
@@ -249,7 +249,7 @@ TEST_F(PlainNodes, TheFallbacksContextsHoldNoNodesOfOthers) {
   EXPECT_EQ(placed_["Neg"], "abacus");
 }
 
-// The result is known when the model is compiled, so no provider gets a node.
+// The result is a constant that is known at compile time, so no provider gets a node.
 constexpr std::string_view kFolded = R"(<ir_version: 8, opset_import: ["" : 17]>
   g (float[2] x) => (float[2] y) { c = Constant <value = float[2] {2, -3}> () y = Neg(c) })";
 

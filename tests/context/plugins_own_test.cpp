@@ -1,4 +1,4 @@
-// Parts of a context that belong to the plugin: further attributes of its nodes, and its verdict for a session's
+// Parts of a context that belong to the plugin: additional attributes of its nodes, and its verdict for a session's
 // options and devices.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

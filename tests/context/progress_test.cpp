@@ -1,4 +1,4 @@
-// Progress that an application gets while a session is made. The application can cancel at each step.
+// Progress reports that an application gets while a session is made. The application can cancel at each report.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -173,9 +173,9 @@ TEST_F(ProgressTest, ComparingDigestsReportsEveryFewMegabytes) {
 TEST_F(ProgressTest, ManyNodesAreReportedWhileTheyAreReadAndRewritten) {
   constexpr int kNodes = 20000;
   ASSERT_EQ(Make(WriteChain(kNodes), OptionsFor({"cpu"})), "OK");
-  EXPECT_GE(CountOf(SessionPhase::kRead), 3u * (kNodes / 2048));  // read, checked, inferred
+  EXPECT_GE(CountOf(SessionPhase::kRead), 3u * (kNodes / 2048));  // read, check, infer
   EXPECT_GE(CountOf(SessionPhase::kTransform), uint64_t{kNodes} / 2048);
-  EXPECT_GE(CountOf(SessionPhase::kPartition), 5u);  // asking, checking, grouping, taking out
+  EXPECT_GE(CountOf(SessionPhase::kPartition), 5u);  // ask, check, group, take out
 }
 
 TEST_F(ProgressTest, ACacheThatIsCancelledKeepsNothing) {

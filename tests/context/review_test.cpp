@@ -1,4 +1,5 @@
-// Found in review: groups that end while a session waits, what outlives what, and files that must not be lost.
+// Defects that a review found: groups that end while a session waits, order of destruction, and files that must not be
+// lost.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -38,7 +39,7 @@ std::string Plain(const std::string& name) {
                       " (float[N] x) => (float[N] y) { a = Neg(x) y = Abs(a) }");
 }
 
-// Calls back when a session that compiles begins a file.
+// A store that calls the test when a compiling session begins a file.
 class CallbackStore : public ContextStore {
  public:
   explicit CallbackStore(std::function<void()> on_create) : on_create_(std::move(on_create)) {}
@@ -59,7 +60,7 @@ class CallbackStore : public ContextStore {
 
 class Review : public testing::Test {
  protected:
-  // Writes a model of that name, and its context model beside it.
+  // Writes a model with that name, and its context model beside it.
   void Compile(const std::string& file) {
     dir_.Write(file, Plain("a"));
     SessionOptions options = OptionsFor({"recorder_a"});
@@ -286,7 +287,7 @@ TEST_F(Review, ResealingKeepsTheFilesMode) {
   EXPECT_EQ(info.st_mode & 0777, 0600u);
 }
 
-// As in a content-addressed cache: model and payload are links into one folder.
+// Model and payload are links into one folder, as in a content-addressed cache.
 TEST_F(Review, ResealingThroughALinkLeavesALoadableModel) {
   fs::create_directories(dir_ / "blobs");
   fs::create_directories(dir_ / "snapshot");
@@ -300,7 +301,7 @@ TEST_F(Review, ResealingThroughALinkLeavesALoadableModel) {
       "OK");
 }
 
-// A record under another name is as good as none, and then nothing would be compared.
+// A record under another name counts as missing. Without a record, nothing would be compared.
 TEST_F(Review, APayloadWithoutARecordAmongRecordsIsRefused) {
   Compile("a.onnx");
   onnx::ModelProto model = ParseProtoFile(dir_ / "a_ctx.onnx");

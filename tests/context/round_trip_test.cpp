@@ -1,4 +1,4 @@
-// Context models from end to end: written, reloaded, and refused when something happened to their files.
+// Context models from end to end: written, loaded again, and refused when one of their files was changed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using core::SessionOptions;
 using core::ValuePtr;
 using testing::HasSubstr;
 
-// Two matrix products with something between that keeps weights in play.
+// Two matrix products, separated by nodes that keep the weights constant.
 constexpr std::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17]>
   g (float[2, 3] x) => (float[2, 2] y, float[2, 3] z) {
     w = Constant <value = float[3, 2] {1, 2, 3, 4, 5, 6}> ()
@@ -179,7 +179,7 @@ TEST_P(ContextTest, EveryFlippedByteOfThePayloadIsRefused) {
   Compile();
   std::filesystem::path target = dir_ / (GetParam() ? "model_ctx.onnx" : "model_cpu.bin");
   std::string whole = ReadFile(target);
-  size_t first = GetParam() ? whole.size() / 4 : 0;  // of an embedded one only the middle is sure to be payload
+  size_t first = GetParam() ? whole.size() / 4 : 0;  // only the middle of an embedded model is certain to be payload
   size_t last = GetParam() ? whole.size() / 2 : whole.size();
   for (size_t at = first; at < last; at += std::max<size_t>(1, (last - first) / 61)) {
     std::string damaged = whole;
@@ -207,7 +207,7 @@ TEST(ExternalContext, ABinaryOfAnotherModelIsRefused) {
               HasSubstr("INVALID_GRAPH"));
 }
 
-// Behind each path is a whole context of the model: nothing but the rules of paths refuses it.
+// Behind each path is a complete context of the model, so only the rules for paths can refuse it.
 TEST(ExternalContext, PathsThatLeaveTheFolderAreRefused) {
   TempDir dir;
   auto environment = BuildTreeEnvironment();
@@ -223,7 +223,7 @@ TEST(ExternalContext, PathsThatLeaveTheFolderAreRefused) {
   std::filesystem::create_symlink("sub/inside.bin", dir / "models/link_inside.bin");
   core::Model context = core::ReadModelFile(dir / "models/model_ctx.onnx", {});
   const auto run = [&](const std::string& path) {
-    // The metadata as another tool writes it: without the records that name the payload.
+    // The metadata is as another tool writes it: without the records that name the payload.
     std::erase_if(context.metadata, [](const auto& entry) { return entry.first.starts_with("epiphyte."); });
     core::FindContextNodes(*context.graph)[0]->SetAttribute(core::Attribute::String("ep_cache_context", path));
     std::string bytes;

@@ -1,5 +1,5 @@
-// The seal: any change of a context model is seen, a model of another tool is let through, and a deliberate change can
-// be sealed again.
+// The seal: every change of a context model is detected. A model of another tool is accepted. A deliberate change can
+// be sealed again. be sealed again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// A share group is not locked while the application gets progress, so its callback may use the group.
+// A share group is not locked while the application gets a progress report, so the callback may use the group.
 #include "core/context/share_group.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using core::ContextBlob;
 class ShareGroupTest : public testing::Test {
  protected:
   TempDir dir_;
-  const std::string bytes_ = std::string(size_t{16} << 20, 'p');  // enough for a report on the way
+  const std::string bytes_ = std::string(size_t{16} << 20, 'p');  // large enough for a report while it is read
   const std::filesystem::path file_ = dir_.Write("payload.bin", bytes_);
   core::ShareGroup group_{"g"};
 };

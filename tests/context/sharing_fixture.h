@@ -1,4 +1,5 @@
-// Sharing: models with the same weights, and sessions of share groups that compile and load them with recorder_a.
+// Fixture for sharing: models with the same weights, and sessions of share groups that compile and load them with
+// recorder_a.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,8 +19,8 @@ namespace epiphyte::test {
 
 inline constexpr int kWeights = 4096;
 
-// All models multiply by the same weights; model `n` then adds n, in a way of its own. Their graphs are all called the
-// same, as PyTorch's exporter calls them.
+// All models multiply by the same weights. Model `n` then adds n, with an operator of its own. All graphs have the same
+// name, as PyTorch's exporter gives it.
 inline std::string ModelBytes(int n) {
   onnx::ModelProto model = ParseProto(OnnxFromText(
       "<ir_version: 8, opset_import: [\"\" : 17]> main_graph (float[" + std::to_string(kWeights) + "] x) => (float[" +
@@ -84,7 +85,7 @@ class Sharing : public testing::Test {
   std::unique_ptr<core::Session> Load(int n, const core::SessionOptions& options) {
     return std::make_unique<core::Session>(*environment_, dir_ / ContextOf(n), options);
   }
-  // Files beside the three source models.
+  // Returns the files in the folder other than the three source models.
   std::vector<std::string> Written() const {
     std::vector<std::string> names = FilesIn(dir_.path());
     std::erase_if(names, [](const std::string& name) {

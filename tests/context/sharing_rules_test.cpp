@@ -23,7 +23,7 @@ using testing::HasSubstr;
 TEST_F(Sharing, ASessionThatFailsLeavesTheGroupToTheOthers) {
   for (const bool last : {false, true}) {
     for (const char* call : {"compile", "save", "model", "target"}) {
-      if (last && call == std::string("save")) continue;  // see the next test
+      if (last && call == std::string("save")) continue;  // this case is the next test
       SCOPED_TRACE(fmt::format("{}{}", call, last ? " in the last session" : ""));
       Compile("model1.onnx", Compiling(false));
       SessionOptions failing = Compiling(last);
@@ -112,7 +112,7 @@ TEST_F(Sharing, ModelsWithEqualGraphNamesHavePartitionsOfTheirOwn) {
     for (int n : {1, 2, 3}) {
       SessionOptions options = Compiling(n == 3);
       options.Set("ep.context_node_name_prefix", prefix);
-      options.provider_options["recorder_a"]["claim"] = "Mul,Add,Sub";  // 1 and 3 have two partitions
+      options.provider_options["recorder_a"]["claim"] = "Mul,Add,Sub";  // models 1 and 3 have two partitions
       Compile(Name(n) + ".onnx", options);
     }
     std::set<std::string> names;
@@ -149,7 +149,7 @@ TEST_F(Sharing, ModelsWithEqualGraphNamesShareWithTheCpuProviderToo) {
   for (int n : {2, 3, 1}) EXPECT_TRUE(Computes(*Load(n, loading), n)) << n;
 }
 
-// The same models in the same order give the same bytes. Other groups and sessions in between have no influence.
+// The same models in the same order give the same bytes. Other groups and sessions in between have no effect.
 TEST_F(Sharing, WhatAGroupWritesDependsOnItsModelsAlone) {
   CompileAll(3);
   const std::map<std::string, std::string> alone = ContentOf(dir_.path());
@@ -194,7 +194,7 @@ TEST_F(Sharing, EachProviderOfTheGroupHasOneBinary) {
 }
 
 TEST_F(Sharing, SeveralPartitionsOfAModelShareThePayloadWithTheOtherModels) {
-  for (int n : {1, 3}) {  // Mul and Sub for the recording plugin, Neg between them for the fallback
+  for (int n : {1, 3}) {  // Mul and Sub are for the recording plugin, Neg between them for the fallback
     SessionOptions options = Compiling(n == 3);
     options.provider_options["recorder_a"]["claim"] = "Mul,Sub";
     Compile(Name(n) + ".onnx", options);
@@ -210,11 +210,11 @@ TEST_F(Sharing, SeveralPartitionsOfAModelShareThePayloadWithTheOtherModels) {
   EXPECT_THAT(ledger_.Lines(), testing::Contains("write 4 graphs 3 tensors"));
 }
 
-// Weights that stay plain ONNX are each model's own affair.
+// Weights of plain nodes are not shared: each model has its own file.
 TEST_F(Sharing, EachModelOfAGroupHasItsOwnInitializersFile) {
   auto compile = [&](int n, const std::string& file) {
     SessionOptions options = Compiling(n == 2);
-    options.provider_options["recorder_a"]["claim"] = "Add,Sub";  // the weights go to Mul, which the fallback runs
+    options.provider_options["recorder_a"]["claim"] = "Add,Sub";  // Mul has the weights, and the fallback runs it
     options.Set("ep.context_model_external_initializers_file_name", file);
     Compile(Name(n) + ".onnx", options);
   };
@@ -266,7 +266,7 @@ TEST_F(Sharing, SessionsOfAGroupMayCompileOnManyThreads) {
   EXPECT_THAT(ledger_.Lines(), testing::Contains("write 3 graphs 4 tensors"));
 }
 
-// The session that ends the group need not have anything for a provider that others compiled for.
+// The session that ends the group need not have a node for a provider that earlier sessions compiled for.
 TEST_F(Sharing, TheLastModelMayHaveNothingToCompile) {
   Compile("model1.onnx", Compiling(false));
   Compile("model2.onnx", Compiling(false));

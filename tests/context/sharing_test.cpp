@@ -1,5 +1,5 @@
 // Share groups: N models that share weights become N + 1 files, and sessions that use them map and parse the binary
-// once. Any number of consumers, any order of teardown, several groups at once.
+// once. The tests have several consumers, several orders of teardown, and several groups at once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -161,7 +161,7 @@ TEST_F(Sharing, TwoGroupsAtOnce) {
   for (int n : {1, 4, 2, 5}) sessions[n] = Load(n, Loading(n < 4 ? "a" : "b"));
   EXPECT_EQ(ledger_.Count("parse"), 2u);
   for (auto& [n, session] : sessions) EXPECT_TRUE(Computes(*session, n));
-  // A payload of one group is nothing to another.
+  // A payload of one group is not shared with another group.
   auto apart = Load(1, Loading("c"));
   EXPECT_EQ(ledger_.Count("parse"), 3u);
   sessions.clear();
@@ -222,7 +222,7 @@ TEST_F(Sharing, ADamagedBinaryIsRefusedToEverySession) {
   EXPECT_TRUE(Computes(*Load(1, Loading()), 1));
 }
 
-// A group that is in use when the files are replaced: old sessions keep the old bytes, new ones get the new.
+// The files are replaced while a group uses them. Old sessions keep the old bytes; new sessions get the new ones.
 TEST_F(Sharing, ABinaryReplacedInTheMeantimeIsAnotherPayload) {
   CompileAll(2);
   auto old_first = Load(1, Loading());
@@ -242,7 +242,7 @@ TEST_F(Sharing, ABinaryReplacedInTheMeantimeIsAnotherPayload) {
   EXPECT_TRUE(Computes(*Load(1, Loading()), 5));
 }
 
-// The bundled CPU provider, listed by name, shares as the recording plugins do.
+// The bundled CPU provider, listed by name, shares contexts like the recording plugins.
 TEST_F(Sharing, TheCpuProviderSharesToo) {
   for (int n : {1, 2}) {
     SessionOptions options = OptionsFor({"cpu"});

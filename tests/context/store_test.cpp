@@ -1,5 +1,5 @@
-// Contexts in an application's store: nothing but what the application wants is on disk, damage is found as in files,
-// and a store that fails leaves nothing half done.
+// Contexts in an application's store: only the files that the application wants are on disk, damage is found as in
+// files, and a store that fails leaves nothing incomplete.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,15 +36,15 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Everything in memory. Can be told to fail at its n-th call.
+// A store that keeps everything in memory. A test can make its n-th call fail.
 class MemoryStore : public ContextStore {
  public:
   explicit MemoryStore(bool stores_model = false) : stores_model_(stores_model) {}
 
   bool StoresModel() const override { return stores_model_; }
-  // The bytes that Open returned last for that name.
+  // Returns the bytes that Open last returned for that name.
   std::weak_ptr<char> BytesOf(const std::string& name) const { return last_of_.at(name); }
-  // How often the file was opened.
+  // Returns how often the file was opened.
   size_t OpenedCount(const std::string& name) const { return opened_.contains(name) ? opened_.at(name) : 0; }
   bool Exists(const std::string& name) override {
     Step("Exists");
@@ -59,7 +59,7 @@ class MemoryStore : public ContextStore {
     ++opened_[name];
     auto found = files_.find(name);
     if (found == files_.end()) throw core::Error(core::StatusCode::kNoSuchFile, "the store has no '" + name + "'");
-    // Aligned as plugins get it, unless the test wants it otherwise: then the host copies it.
+    // The bytes have the alignment that plugins require. With ShiftBy they have not, and the host must copy them.
     const std::string& bytes = found->second;
     std::shared_ptr<char> copy(static_cast<char*>(::operator new(bytes.size() + 64, std::align_val_t(64))),
                                [](char* memory) { ::operator delete(memory, std::align_val_t(64)); });
@@ -73,9 +73,9 @@ class MemoryStore : public ContextStore {
   const std::vector<std::string>& committed() const { return committed_; }
   size_t open_writers() const { return open_writers_; }
   size_t steps() const { return steps_; }
-  // How far from its alignment what Open gives begins.
+  // Sets the offset in bytes by which the results of Open are misaligned.
   void ShiftBy(size_t bytes) { shift_ = bytes; }
-  // Fails once, at the call with that number.
+  // Makes the call with that number fail, once.
   void FailAt(size_t step) { fail_at_ = step, steps_ = 0; }
   // Number of byte buffers from Open that are still referenced.
   size_t held() const {
@@ -234,7 +234,7 @@ TEST_F(StoreTest, AStoredModelNeedsAName) {
   options.Set("ep.context_file_path", "");
   EXPECT_THAT(FailureOf([&] { Compile(options); }),
               AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("ep.context_file_path")));
-  // A folder isn't asked for where nothing goes into one.
+  // The folder of the path need not exist if no file is written to it.
   options.Set("ep.context_file_path", "no/such/folder/model_ctx.onnx");
   Compile(options);
   EXPECT_TRUE(store->files().contains("model_ctx.onnx"));
@@ -327,7 +327,7 @@ TEST_F(StoreTest, DamageIsFoundAsInFiles) {
   EXPECT_THAT(FailureOf([&] { LoadFile(Options(store)); }), HasSubstr("INVALID_GRAPH"));
 }
 
-// Each call of the store fails once. Whatever has been committed by then, no model refers to what isn't there.
+// Each call of the store fails once. Whatever has been committed by then, no model refers to a missing file.
 TEST_F(StoreTest, AStoreThatFailsWhileWritingLeavesNoModel) {
   for (bool stores_model : {false, true}) {
     SCOPED_TRACE(stores_model);
@@ -346,7 +346,7 @@ TEST_F(StoreTest, AStoreThatFailsWhileWritingLeavesNoModel) {
       EXPECT_THAT(failure, HasSubstr("the store is out of order")) << step;
       EXPECT_FALSE(store->files().contains("model_ctx.onnx")) << step;
       EXPECT_THAT(FilesIn(dir_.path()), ElementsAre()) << step;
-      // Leftovers do not prevent another attempt.
+      // Files of a failed attempt do not prevent another attempt.
       store->FailAt(0);
       EXPECT_EQ(FailureOf([&] { Compile(Compiling(store)); }), "OK") << step;
       fs::remove(dir_ / "model_ctx.onnx");
@@ -457,7 +457,7 @@ TEST_F(StoreTest, AShareGroupOpensAStoredPayloadOnce) {
   }
 }
 
-// The record tells one payload from the next of that name; a payload that was refused is opened again.
+// The record distinguishes successive payloads of one name. A payload that was refused is opened again.
 TEST_F(StoreTest, AShareGroupOpensAReplacedOrRepairedPayloadAgain) {
   auto store = std::make_shared<MemoryStore>();
   Compile(Compiling(store));
@@ -530,7 +530,7 @@ TEST_F(StoreTest, AShareGroupKeepsAnEmbeddedPayloadOnce) {
   loading.Set("ep.context_file_path", (dir_ / "model_ctx.onnx").string());
   std::vector<std::unique_ptr<Session>> sessions;
   for (int i = 0; i < 4; ++i) {
-    // From the file, and from memory that is gone afterwards.
+    // The model comes from the file, or from memory that is gone afterwards.
     std::string bytes = std::string(static_cast<size_t>(i), ' ') + model;
     sessions.push_back(i % 2 == 0 ? std::make_unique<Session>(*environment_, dir_ / "model_ctx.onnx", loading)
                                   : std::make_unique<Session>(*environment_, bytes.data() + i, model.size(), loading));
@@ -574,7 +574,7 @@ TEST_F(StoreTest, AModelIsSealedAgainWhereItIs) {
   }
 }
 
-// Merging is publishing too.
+// Merging publishes into the store, too.
 TEST_F(StoreTest, ModelsInAStoreAreMergedThere) {
   auto store = std::make_shared<MemoryStore>(true);
   for (const char* name : {"one", "two"}) {

@@ -1,5 +1,5 @@
-// One session, many threads, each with numbers and shapes of its own: sessions of several providers, of contexts, with
-// bodies.
+// One session is run from many threads, each with its own numbers and shapes: sessions of several providers, of
+// contexts, and with control flow.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,8 +27,8 @@ using core::ValuePtr;
 constexpr int kThreads = 8;
 constexpr int kRounds = 200;
 
-// How many of the runs gave other numbers than expected or failed. `run` gets a number that differs between threads
-// and rounds, and says whether all was right.
+// Returns the number of runs that failed or gave unexpected numbers. `run` gets a number that differs between threads
+// and rounds, and returns whether the result was right.
 int CountWrong(const std::function<bool(int64_t)>& run) {
   std::atomic<int> wrong = 0;
   std::latch start(kThreads);
@@ -57,8 +57,8 @@ class ThreadsTest : public testing::Test {
     return providers;
   }
 
-  // y = |2 x| + 1, shared out among three providers; most of the time is spent sorting equal numbers, so that threads
-  // meet in there. Numbers and sizes follow from `number`.
+  // Computes y = |2 x| + 1 on three providers. Most of the time is spent sorting equal numbers, so that threads work
+  // there at the same time. The caller derives numbers and sizes from `number`.
   static constexpr std::string_view kThreePieces = R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[N] x) => (float[N] y) {
       one = Constant <value = float[1] {1}> ()
@@ -72,7 +72,7 @@ class ThreadsTest : public testing::Test {
     })";
   static bool PiecesAreRight(Session& session, int64_t number) {
     const auto x = static_cast<float>(number % 40);
-    const int64_t size = number / 10 % 5 * 200 + 1;  // threads have the same one at about the same time
+    const int64_t size = number / 10 % 5 * 200 + 1;  // threads have the same size at about the same time
     const std::vector<float> y = RunOn(session, {size}, std::vector<float>(static_cast<size_t>(size), -x));
     if (y.size() != static_cast<size_t>(size)) return false;
     return std::all_of(y.begin(), y.end(), [&](float value) { return std::abs(value - (2 * x + 1)) < 0.01f; });
@@ -126,7 +126,7 @@ TEST_F(ThreadsTest, AreNotStartedByLoadingAContext) {
   EXPECT_GE(ThreadsOfThisProcess(), before + 3);
 }
 
-// While others run the first one, sessions of the same context come and go.
+// Sessions of the same context are made and destroyed while other threads run the first one.
 TEST_F(ThreadsTest, RunAContextWhileItIsLoadedAgain) {
   SessionOptions compile = ThreeProviders();
   compile.Set("ep.context_enable", "1");
@@ -142,7 +142,7 @@ TEST_F(ThreadsTest, RunAContextWhileItIsLoadedAgain) {
             0);
 }
 
-// y = x + n when n is even, else n times doubled; the bodies' nodes are shared out among the providers.
+// Computes y = x + n if n is even, else x doubled n times. Nodes of the bodies run on different providers.
 constexpr std::string_view kBranchesAndLoops = R"(<ir_version: 8, opset_import: ["" : 17]>
   g (bool even, int64 n, float[1] number, float[2] x) => (float[2] y, float[M, 2] steps) {
     always = Constant <value = bool {1}> ()

@@ -1,5 +1,5 @@
-// Files that another program cuts off while a session reads from them: the session's error names the file, and the
-// process lives on.
+// Another program truncates a file while a session reads from it. The session's error names the file, and the process
+// goes on.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ constexpr int64_t kColumns = 512;
 
 class TruncatedFileTest : public testing::Test {
  protected:
-  // y = x · w, or x + w, with weights of some dozens of pages.
+  // Writes y = x · w, or y = x + w, with weights of a few dozen pages.
   std::filesystem::path WriteModel(const std::string& op, bool external) {
     const std::string shape =
         op == "MatMul" ? "float[1, 64] x) => (float[1, 512] y" : "float[64, 512] x) => (float[64, 512] y";

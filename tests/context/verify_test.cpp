@@ -1,4 +1,4 @@
-// Verifying: every problem is found, each said once.
+// Verification finds every problem and reports each once.
 #include "core/context/verify.h"
 
 #include <gmock/gmock.h>
@@ -85,7 +85,7 @@ TEST_F(VerifyTest, EveryFlippedByteIsAProblem) {
   EXPECT_THAT(Texts(Verify(model)), IsEmpty());
 }
 
-// Without exactly its metadata the file is a whole model that could come from another tool.
+// A file cut off exactly before its metadata is a complete model that could come from another tool.
 TEST_F(VerifyTest, EveryTruncationIsAProblemOrLosesTheRecords) {
   const auto model = Compile(true);
   const std::string whole = ReadFile(model);

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Runs, compiles or reads every block of code in the documents, in a folder of its own for each document.
-# - `sh` and `bash`: one shell runs the commands of a document from top to end. A command that can't run here is listed
-#   in tests/documents/not_run.txt with the reason; the program that it names must exist all the same.
-# - `cpp` and `c`: compiled against the installed headers. A part of a program names the file of frames/ that stands
-#   around it: ```cpp frame=application. A block with file=NAME is written to that file, too.
+# Runs, compiles or reads every code block of the documents, in a separate folder for each document.
+# - `sh` and `bash`: one shell runs the commands of a document from top to bottom. A command that can't run here is
+#   listed
+#   in tests/documents/not_run.txt with the reason. The program that it names must still exist.
+# - `cpp` and `c`: compiled against the installed headers. A part of a program names the file of frames/ that surrounds
+#   it: ```cpp frame=application. A block with file=NAME is written to that file, too.
 # - `cmake`: configured and built within its frame.
 # - `yaml`: a plugin's manifest, read by `epiphyte manifest`.
 # Any other kind of block is refused.
@@ -20,12 +21,12 @@ trap 'rm -rf "$work"' EXIT
 bad=$work/bad
 : > "$bad"
 complain() { echo "$*" >> "$bad"; }
-# said: what the last command printed, indented
+# said: prints the last command's output, indented
 said() { tail -n 20 "$work/log" | sed 's/^/    /'; }
-# quietly LOG COMMAND...: runs it; the caller shows the log when it fails
+# quietly LOG COMMAND...: runs the command; the caller shows the log when it fails
 quietly() { local log=$1; shift; "$@" > "$log" 2>&1; }
 
-# Neither the machine's plugins nor the settings of the user who runs this take part. Mesa's software device is the GPU.
+# The machine's plugins and the user's settings are hidden. Mesa's software device is the GPU.
 mkdir "$work/home"
 export HOME=$work/home XDG_DATA_HOME=$work/none XDG_CONFIG_HOME=$work/none CMAKE_GENERATOR=Ninja
 export PATH=$build/bin:$prefix/bin:$PATH
@@ -33,7 +34,7 @@ unset EPIPHYTE_PLUGIN_PATH EPIPHYTE_POLICY EPIPHYTE_DISABLE
 software=$(find /usr/share/vulkan/icd.d -name 'lvp_icd*.json' 2> /dev/null | head -n 1)
 [ -z "$software" ] || export VK_DRIVER_FILES=$software
 
-# --- the blocks: $work/blocks has a line for each: number, document, first line, kind, and its attributes
+# --- blocks: $work/blocks has a line for each: number, document, first line, kind, and its attributes
 
 cd "$tree"
 find . \( -path ./build -o -name .git -o -name .cache \) -prune -o -name '*.md' -print | sed 's|^\./||' |
@@ -52,7 +53,7 @@ xargs awk -v folder="$work/block" '
   /^[ \t]*```/ { code = 0; close(folder "/" number); next }
   code { print > (folder "/" number) }' < "$work/documents" > "$work/blocks"
 
-# folder_of DOCUMENT: the folder in which its blocks are tried; made when it is first needed
+# folder_of DOCUMENT: sets $folder to the folder in which the document's blocks are tried, and makes it on first use
 folder_of() {
   folder=$work/tried/${1//\//_}
   [ ! -d "$folder" ] || return 0
@@ -61,14 +62,15 @@ folder_of() {
   . "$here/code_block_inputs.sh"
 }
 
-# value NAME ATTRIBUTE...: the value of the attribute NAME=VALUE; nothing if there is none
+# value NAME ATTRIBUTE...: prints the value of the attribute NAME=VALUE, or nothing if there is none
 value() {
   local name=$1 attribute
   shift
   for attribute in "$@"; do [ "${attribute%%=*}" != "$name" ] || echo "${attribute#*=}"; done
 }
 
-# framed MARK BLOCK FRAME PLACE: the frame with the block in the place of the line MARK. PLACE names the block's first line.
+# framed MARK BLOCK FRAME PLACE: prints the frame with the block instead of the line MARK. PLACE names the block's first
+# line.
 framed() {
   awk -v mark="$1" -v block="$2" -v place="$4" '
     { line = $0; gsub(/^ +| +$/, "", line) }
@@ -76,7 +78,7 @@ framed() {
     { print }' "$3"
 }
 
-# framed_block MARK EXTENSION PLACE: $block as a whole file; the frame comes from its attributes
+# framed_block MARK EXTENSION PLACE: prints $block as a complete file, in the frame that its attributes name
 framed_block() {
   local frame
   frame=$(value frame "${attributes[@]}")
@@ -103,7 +105,7 @@ try_yaml() {
     complain "$document:$line: this is no manifest:"$'\n'"$(said)"
 }
 
-# The files of other blocks are there by then: cmake blocks are tried after them.
+# Blocks of cmake are tried last, so the files of other blocks exist by then.
 try_cmake() {
   framed_block '# BLOCK' cmake "" > "$folder/CMakeLists.txt"
   { quietly "$work/log" cmake -S "$folder" -B "$folder/cmake_build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix" \
@@ -113,7 +115,7 @@ try_cmake() {
 
 # --- commands
 
-# not_run.txt as "document: command"; each needs a reason, which is an indented line behind it
+# not_run.txt as lines "document: command"; each command needs a reason, in an indented line after it
 awk '
   /^#/ || /^$/ { next }
   /^ / { reason = 1; next }
@@ -123,7 +125,7 @@ sed -n 's/^no reason: \(.*\)/not_run.txt: why is this command not run? Give the 
 declare -A left_out left_out_used
 while IFS= read -r command; do left_out[$command]=1; done < <(sed -n 's/^command: //p' "$work/not_run")
 
-# check_program COMMAND: the program of a command that is not run exists
+# check_program COMMAND: fails unless the program of a command that is not run exists
 check_program() {
   local word program=""
   for word in $1; do
@@ -136,7 +138,7 @@ check_program() {
   esac
 }
 
-# add_commands: appends $block to the document's script, with each command in the line that it has in the document
+# add_commands: appends $block to the document's script; each command keeps its line number of the document
 add_commands() {
   local script=$folder/commands at=$line text command
   touch "$script"
@@ -167,7 +169,7 @@ run_commands() {
     complain "$document:$(cat "$work/failed_at"):"$'\n'"$(said)"
 }
 
-# --- all of them, document by document
+# --- all blocks, document by document
 
 tried=0
 while IFS= read -r document; do

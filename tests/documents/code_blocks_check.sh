@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests code_blocks.sh on documents, each with one block that does not work.
+# Tests code_blocks.sh on documents that each have one block that does not work.
 #
 #   code_blocks_check.sh PATH_OF_CODE_BLOCKS_SH BUILD PREFIX
 set -euo pipefail
@@ -14,7 +14,7 @@ printf '%s\n' '# Commands' 'left_out.md: ./gone.sh' '  Builds for hours.' 'left_
   'left_out.md: epiphyte doctor' > "$tree/tests/documents/not_run.txt"
 
 expected=$work/expected
-# broken DOCUMENT KIND TEXT LINE...: a document with that block, which is refused with that text
+# broken DOCUMENT KIND TEXT LINE...: fails unless a document with that block is refused with that text
 broken() {
   local file=$tree/$1.md kind=$2
   printf '%s\n' "$3" >> "$expected"

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Whether the documents fit the tree that they describe.
-# - Links: a relative link in a README or in CONTRIBUTING.md leads to a file or folder, its #anchor to a heading.
+# Checks whether the documents fit the tree that they describe.
+# - Links: a relative link in a README or in CONTRIBUTING.md leads to a file or folder, and its #anchor to a heading.
 # - Paths: a path or file name in backticks exists. It is looked for in the document's folder, in the folders around it,
 #   and where headers are included from. A name counts as a path when its first part is found in one of these folders.
 # - Length: README.md at the top has at most 150 lines.
-# - Map: each folder with more than ten files has a README.md, but for folders of data.
+# - Map: each folder with more than ten files has a README.md, except folders of data.
 #
 #   documents.sh FOLDER            the tree to look at
 set -euo pipefail
 cd "$1"
 most_lines=150
 most_files=10
-# Data: outputs of another runtime, and texts that one program reads as a whole.
+# Folders of data: outputs of another runtime, and texts that one program reads as a set.
 data_folders='^(tests/models/expected/|tests/fuzz/plan/models$)'
 include_folders="plugin_api/include plugin_api/include/epiphyte plugin_api/kit plugin_api/kit/epiphyte host/include
   host/include/epiphyte plugins"
@@ -37,7 +37,7 @@ done < "$work/files"
 
 exists() { [ -n "${known_file[$1]-}" ] || [ -n "${known_folder[$1]-}" ]; }
 
-# normal PATH: without "." and "..", into $normal; empty for the root
+# normal PATH: sets $normal to the path without "." and ".."; empty for the root
 normal() {
   local part parts=() IFS=/
   for part in $1; do
@@ -50,7 +50,7 @@ normal() {
   normal="${parts[*]-}"
 }
 
-# slugs FILE: the anchors of its headings, as GitHub makes them
+# slugs FILE: prints the anchors of its headings, as GitHub makes them
 slugs() {
   awk '/^```/ { code = !code } !code && /^#+ / { sub(/^#+ /, ""); print tolower($0) }' "$1" |
     sed -E 's/\[([^]]*)\]\([^)]*\)/\1/g; s/[^a-z0-9 _-]//g; s/ /-/g'
@@ -73,7 +73,7 @@ check_link() {
   fi
 }
 
-# in_folders PATH: it is a file or a folder in one of the folders "${bases[@]}"
+# in_folders PATH: succeeds if it is a file or a folder in one of the folders "${bases[@]}"
 in_folders() {
   local base
   for base in "${bases[@]}"; do
@@ -87,7 +87,7 @@ in_folders() {
   return 1
 }
 
-# is_named PATTERN: some file of the tree has a name like it
+# is_named PATTERN: succeeds if a file of the tree has a name that matches
 is_named() {
   local known
   [ -z "${known_name[$1]-}" ] || return 0
@@ -117,8 +117,8 @@ check_path() {
   in_folders "$name" || echo "$document: '$2' is not there; mend the path"
 }
 
-# Lists everything to check, a line each: the document, "link" or "path", and the target. A code span may continue on the
-# next line, so paragraphs are read as a whole. Blocks of code are left out.
+# Lists everything to check, one item per line: the document, "link" or "path", and the target. A code span may continue
+# on the next line, so paragraphs are read as a whole. Code blocks are left out.
 grep -E '(^|/)README\.md$|^CONTRIBUTING\.md$|^plugin_api/.*\.md$' "$work/files" > "$work/documents"
 xargs awk '
   function tell(kind, target, key) {

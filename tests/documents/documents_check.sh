@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests documents.sh on small trees, each with one error.
+# Tests documents.sh on small trees that each have one error.
 #
 #   documents_check.sh PATH_OF_DOCUMENTS_SH
 set -euo pipefail
@@ -8,7 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 tree=$work/tree
 
-# plant FILE LINE...: a file of the tree
+# plant FILE LINE...: writes a file into the tree
 plant() {
   mkdir -p "$tree/$(dirname "$1")"
   local file=$tree/$1
@@ -16,7 +16,7 @@ plant() {
   printf '%s\n' "$@" > "$file"
 }
 
-# begin: a tree in which nothing is wrong
+# begin: makes a tree without errors
 begin() {
   rm -rf "$tree"
   plant core/base/text.h '#pragma once'
@@ -28,7 +28,7 @@ begin() {
     '```sh' 'cat `core/none.h`' '```'
 }
 
-# refused WHAT TEXT: the tree is refused with that text
+# refused WHAT TEXT: fails unless the tree is refused with that text
 refused() {
   if bash "$documents" "$tree" > "$work/out" 2>&1; then
     echo "$1 was not seen" >&2

@@ -1,4 +1,4 @@
-// Several processes compile the same model into the same place, and others read it meanwhile.
+// Several processes compile the same model into the same place, and others read the context meanwhile.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ void PrintTo(const Race& race, std::ostream* stream) {
   *stream << race.writers << (race.overwrite ? " overwriting" : "");
 }
 
-// Holds writers at a point where all of them have begun and none has published, so that they really meet.
+// Holds the writers at a point where all of them have begun and none has published, so that they overlap.
 class Gate {
  public:
   std::map<std::string, std::string> environment() const { return {{"EPIPHYTE_FAULTS_GATE", folder_.path().string()}}; }
@@ -55,7 +55,7 @@ class RaceTest : public testing::TestWithParam<Race> {
   std::unique_ptr<Program> Reader() const {
     return std::make_unique<Program>(WorkerWords({"read", (dir_ / "m_ctx.onnx").string(), "1.5"}));
   }
-  // Every result that the reader saw is in `allowed` or says that there is nothing yet.
+  // Checks that every result of the reader is in `allowed` or says that there is no context yet.
   void CheckReader(Program& reader, const std::vector<Numbers>& allowed, bool may_be_missing) {
     ProgramEnd end = reader.Wait();
     EXPECT_EQ(end.code, 0) << end.err;
@@ -99,7 +99,7 @@ TEST_P(RaceTest, AllWritersOfTheSameModelSucceed) {
   }
 }
 
-// With two different models there is one winner at the end, whole, and readers see one or the other.
+// With two different models, the files of one of them remain, complete. Readers see either model.
 TEST_P(RaceTest, WritersOfTwoModelsLeaveOneWhole) {
   const fs::path old_model = dir_.Write("old.onnx", SmallModel(Weights::kOld));
   const fs::path new_model = dir_.Write("new.onnx", SmallModel(Weights::kNew));

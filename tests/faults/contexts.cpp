@@ -108,7 +108,7 @@ Numbers RunModel(const std::filesystem::path& model, const SessionOptions& optio
 Numbers NumbersOf(Weights weights) {
   const std::vector<float> tanh = {std::tanh(1.f),   std::tanh(-2.f), std::tanh(3.f),
                                    std::tanh(0.25f), std::tanh(5.f),  std::tanh(-6.f)};
-  // x · w + b, negative ones cut off.
+  // The first output is max(x · w + b, 0).
   if (weights == Weights::kOld) return {{10.5f, 11.5f, 0, 0}, tanh};
   return {{4.5f, 1.5f, 10, 9.75f}, tanh};
 }

@@ -1,4 +1,4 @@
-// Small models and their contexts, for tests that do harm to files.
+// Small models and their contexts, for tests that damage files.
 //
 //   TempDir dir;
 //   Compile(dir.Write("m.onnx", SmallModel(Weights::kOld)), CompileOptions());
@@ -18,44 +18,44 @@
 
 namespace epiphyte::test {
 
-// Two sets of weights, so that it shows in the result which model ran.
+// Two sets of weights. The result shows which model ran.
 enum class Weights { kOld, kNew };
 
 // A model of one partition on float[2,3].
 std::string SmallModel(Weights weights = Weights::kOld);
-// Several partitions, some in nested graphs, so that most nodes of its context are secondaries; an If and a Loop that
-// stay plain nodes, and initializers that only those use.
+// A model with several partitions, some in nested graphs, so that most nodes of its context are secondaries. An If and
+// a Loop stay plain nodes, and some initializers are used only by them.
 std::string MixedModel(Weights weights = Weights::kOld);
 
-// The build tree's plugins and nothing of the machine's.
+// Options that find the build tree's plugins and none of the machine's.
 EnvironmentOptions BuildTreePlugins();
-// Created on first use, never destroyed.
+// The environment is created on first use and never destroyed.
 const Environment& BuildTreeEnvironment();
 
 // Options for the cpu provider on one thread.
 SessionOptions CpuOptions(uint32_t threads = 1);
-// Like CpuOptions, but writing a context model; `more` are further options.
+// CpuOptions that write a context model; `more` are additional options.
 SessionOptions CompileOptions(const std::vector<std::pair<std::string, std::string>>& more = {});
 void Compile(const std::filesystem::path& model, const SessionOptions& options);
 
 // The input that all test models take.
 Value Input();
 using Numbers = std::vector<std::vector<float>>;
-// All outputs of the model for one fixed input.
+// Returns all outputs of the model for one fixed input.
 Numbers RunModel(const std::filesystem::path& model, const SessionOptions& options = CpuOptions());
 Numbers NumbersOf(const std::vector<Value>& outputs);
-// Outputs of SmallModel.
+// Returns the outputs of SmallModel.
 Numbers NumbersOf(Weights weights);
-// Equal but for rounding, which differs between instruction sets.
+// Returns whether the numbers are equal except for rounding, which differs between instruction sets.
 bool AreClose(const Numbers& left, const Numbers& right);
 
-// "OK", or status name and message of the epiphyte::Error that `body` ends with. Other exceptions pass.
+// Returns "OK", or status name and message of the epiphyte::Error that `body` throws. Other exceptions pass through.
 template <typename Body>
 std::string ResultOf(Body&& body);
 
-// Names of the files in a folder, sorted.
+// Returns the names of the files in a folder, sorted.
 std::vector<std::string> FileNames(const std::filesystem::path& folder);
-// Names of files that were staged in the folder and never published.
+// Returns the names of files that were staged in the folder and never published.
 std::vector<std::string> Leftovers(const std::filesystem::path& folder);
 
 }  // namespace epiphyte::test

@@ -17,7 +17,7 @@ namespace {
 constexpr unsigned kSecondsEach = 10;
 constexpr size_t kMostFailures = 20;
 
-// Progress of a child while it works. The child may die before it ends.
+// Progress of a child while it works, in memory that survives the child's death.
 struct Progress {
   uint64_t current;
   uint64_t refused;

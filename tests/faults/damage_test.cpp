@@ -1,4 +1,4 @@
-// Context models with damaged or exchanged files are refused or give the right numbers. They never cause a crash, a
+// A context model with damaged or exchanged files is refused or gives the right numbers. It never causes a crash, a
 // hang or a wrong number.
 #include "tests/faults/damage.h"
 
@@ -27,7 +27,7 @@ struct ContextSet {
   const char* name;
   std::string (*model)(Weights);
   std::vector<std::pair<std::string, std::string>> options;
-  std::vector<std::string> files;  // m_ctx.onnx first
+  std::vector<std::string> files;  // m_ctx.onnx comes first
 };
 
 const ContextSet kSets[] = {
@@ -57,11 +57,11 @@ class DamageTest : public testing::TestWithParam<ContextSet> {
     fs::remove(source);
   }
 
-  // The log would have a line for each mutant.
+  // Warnings are off, because the log would have a line for each mutant.
   static void SetUpTestSuite() { setenv("EPIPHYTE_LOG", "error", 0); }
 
   fs::path model() const { return dir_ / "m_ctx.onnx"; }
-  // A session on the mixed model takes ten times as long; its large file gets one mask for each byte.
+  // A session on the mixed model takes ten times as long, so its large file gets only one mask for each byte.
   std::vector<Damage> FlipsFor(const std::string& file) const {
     std::vector<Damage> flips = EveryFlip(fs::file_size(dir_ / file));
     if (GetParam().model == MixedModel && file == "m_cpu.bin") {
@@ -110,7 +110,7 @@ TEST_P(DamageTest, EveryFlippedByteIsRefused) {
   }
 }
 
-// Without digests a file of another size is found all the same.
+// Without digests, a binary with a wrong size is still detected.
 TEST_P(DamageTest, WithoutDigestsTruncationsOfBinariesAreRefused) {
   for (const std::string& file : GetParam().files) {
     if (file.ends_with(".onnx")) continue;
@@ -122,12 +122,12 @@ TEST_P(DamageTest, WithoutDigestsTruncationsOfBinariesAreRefused) {
   }
 }
 
-// A change of a plain node or weight can't be seen without digests; but no bytes may bring the process down, and the
-// cpu provider looks at its own sections itself.
+// Without digests, a change of a plain node or weight can't be detected. But no bytes may crash the process, and the
+// cpu provider checks its own sections itself.
 TEST_P(DamageTest, WithoutDigestsNoFlippedByteCrashes) {
   for (const std::string& file : GetParam().files) {
     const bool binary = file == "m_cpu.bin";
-    // In plain nodes and weights of the mixed model a flip may well be a valid model that loops for years.
+    // In plain nodes and weights of the mixed model, a flip may give a valid model that loops for years.
     if (GetParam().model == MixedModel && !binary) continue;
     const auto damages = FlipsFor(file);
     const DamageReport report = TryDamage(model(), dir_ / file, damages, HeaderOptions(), expected_,
@@ -137,7 +137,7 @@ TEST_P(DamageTest, WithoutDigestsNoFlippedByteCrashes) {
   }
 }
 
-// --- Files that are whole, but not what belongs here
+// --- files that are intact but belong to another model
 
 class ExchangeTest : public testing::Test {
  protected:
@@ -195,10 +195,10 @@ TEST_F(ExchangeTest, ExchangedWeightsAreRefused) {
               AllOf(StartsWith("INVALID_GRAPH"), HasSubstr("c.weights"), HasSubstr("digest")));
 }
 
-// --- Contexts that were made elsewhere
+// --- contexts that were made elsewhere
 
-// A context model as another version of the plugin would have written it: its version stands in the binary and in the
-// metadata, and all digests fit.
+// Changes a context model as if another version of the plugin had written it: the version in the binary and in the
+// metadata is different, and all digests fit.
 void MakeAsIfByAnotherOneDnn(const fs::path& model, const fs::path& binary) {
   std::string bytes = ReadFile(binary);
   onnx::ModelProto proto;
@@ -263,7 +263,7 @@ TEST_F(ExchangeTest, AContextOfAnotherVersionOfThePluginIsRefused) {
 class ElsewhereTest : public testing::Test {
  protected:
   ElsewhereTest() {
-    // Large enough for oneDNN to pack the weights.
+    // The model is large enough for oneDNN to pack the weights.
     Compile(dir_.Write("m.onnx", MixedModel()), CompileOptions());
     expected_ = RunModel(dir_ / "m.onnx");
   }

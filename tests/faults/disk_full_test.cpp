@@ -1,7 +1,7 @@
-// A disk without room: compiling fails with one line, nothing half written stays, what was there is whole.
+// A full disk: compiling fails with one line, leaves no incomplete file, and does not change existing files.
 //
-// On a tmpfs of its own where this process may mount one, else with a limit on file sizes and with writes that find the
-// disk full; the test says which.
+// The tests use a tmpfs of their own if the process may mount one. Otherwise they use a limit on file sizes and
+// injected write errors. Each test says which it used.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
@@ -27,12 +27,12 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-// A folder with little room.
+// A folder with little free space.
 class SmallDisk {
  public:
   virtual ~SmallDisk() = default;
   virtual const char* name() const = 0;
-  // Leaves room for `bytes` more.
+  // Fills the disk until `bytes` are left.
   virtual void LeaveRoom(uint64_t bytes) = 0;
   virtual std::map<std::string, std::string> environment() const { return {}; }
 };
@@ -57,7 +57,7 @@ class MountedDisk : public SmallDisk {
   fs::path folder_;
 };
 
-// Writes in the compiling process find the disk full after a number of them.
+// Injects "disk full" into the compiling process after a number of writes.
 class InjectedDisk : public SmallDisk {
  public:
   const char* name() const override { return "writes that fail with ENOSPC"; }
@@ -94,7 +94,7 @@ class DiskFullTest : public testing::Test {
   }
 
   TempDir dir_;
-  std::unique_ptr<SmallDisk> disk_;  // goes before its folder
+  std::unique_ptr<SmallDisk> disk_;  // destroyed before its folder
 };
 
 TEST_F(DiskFullTest, CompilingFailsWithOneLineAndLeavesNothing) {
@@ -130,7 +130,8 @@ TEST_F(DiskFullTest, AnOlderSetStaysWhole) {
   EXPECT_EQ(StateOf(dir_ / "disk/m_ctx.onnx"), "new");
 }
 
-// Files that a run writes: outputs, inputs, and the profile, which is written last. Both files of an output are whole.
+// The files that a run writes are outputs, inputs, and the profile, which is written last. Both files of an output are
+// complete or missing.
 TEST_F(DiskFullTest, ARunFailsAndLeavesNoPartOfAFile) {
   const fs::path model = dir_.Write("m.onnx", SmallModel(Weights::kOld));
   for (const std::vector<std::string>& flags : {std::vector<std::string>{"--outputs", (dir_ / "disk").string()},
@@ -164,14 +165,14 @@ TEST_F(DiskFullTest, ARunFailsAndLeavesNoPartOfAFile) {
   }
 }
 
-// A limit on the size of files, as `ulimit -f` sets it, fails with EFBIG and no signal.
+// A limit on the size of files, as `ulimit -f` sets it, makes a write fail with EFBIG; its signal is ignored.
 TEST_F(DiskFullTest, ALimitOnFileSizesIsAnErrorToo) {
   const fs::path source = dir_.Write("new.onnx", SmallModel(Weights::kNew));
   fs::create_directories(dir_ / "out");
   const SessionOptions options = CompileOptions({{"ep.context_file_path", (dir_ / "out/m_ctx.onnx").string()}});
   for (rlim_t limit : {rlim_t{0}, rlim_t{100}, rlim_t{4096}}) {
     const Outcome outcome = RunForked([&] {
-      std::signal(SIGXFSZ, SIG_IGN);  // as the shell's users of such limits do
+      std::signal(SIGXFSZ, SIG_IGN);  // as shells do for users of such limits
       const rlimit both = {limit, limit};
       if (setrlimit(RLIMIT_FSIZE, &both) != 0) return std::string("no limit");
       Compile(source, options);

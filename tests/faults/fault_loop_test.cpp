@@ -1,5 +1,5 @@
-// Every call that can fail fails once: the result is an error message or success, and the folder holds the old files,
-// the new ones, or something that is refused.
+// Every call that can fail fails once. The result is an error message or success. The folder holds the old files, the
+// new ones, or something that is refused.
 #include "tests/faults/fault_loop.h"
 
 #include <gmock/gmock.h>
@@ -47,7 +47,7 @@ void PrintTo(const Fault& fault, std::ostream* stream) { *stream << fault.name; 
 class FaultTest : public testing::TestWithParam<Fault> {
  protected:
   FaultLoop Loop() const { return {GetParam().kinds, GetParam().error, GetParam().persistent, GetParam().step}; }
-  // Prints one line for readers of the log. Without it a loop in which no call failed would go unnoticed.
+  // Prints one line to the log. Without it, a loop in which no call failed would go unnoticed.
   static void Print(const char* what, const FaultLoop::Figures& figures) {
     std::printf("%-18s %-29s %s\n", what, GetParam().name, figures.Summary().c_str());
     EXPECT_GE(figures.repetitions, 1u);
@@ -132,7 +132,7 @@ TEST_P(LoadFaultTest, LoadingAndRunningAContext) {
     const fs::path path = dir_ / (std::string("m") + embed + "_ctx.onnx");
     Compile(dir_.Write("m.onnx", SmallModel()),
             CompileOptions({{"ep.context_file_path", path.string()}, {"ep.context_embed_mode", embed}}));
-    RunModel(path);  // first run: loads everything that is loaded only once
+    RunModel(path);  // the first run loads everything that is loaded only once
     LoadLoop(Loop(), LoadAndRun(path, Weights::kOld), [](const auto& figures) { Print("load", figures); });
   }
 }

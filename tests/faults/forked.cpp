@@ -26,7 +26,7 @@ struct Message {
   uint64_t calls;
 };
 
-int g_report = -1;  // in a child: where its result goes
+int g_report = -1;  // pipe to the parent, in a child; -1 in the parent
 
 bool IsMachinery(std::string_view path) {
   for (std::string_view name : {"libc.so", "libstdc++.so", "libgcc_s.so"}) {
@@ -64,7 +64,7 @@ void ReportCrash(int signal) {
   Message message = {};
   std::string text;
   around.before();
-  // The calls end with the body: what the harness itself needs is never a victim.
+  // `after` is called as soon as the body ends, so that no fault hits the harness itself.
   try {
     text = body();
     message = {Outcome::End::kReturned, around.after()};
@@ -87,7 +87,7 @@ void ReportCrash(int signal) {
   _exit(0);
 }
 
-// Everything up to the end of the stream; false when that doesn't come in time.
+// Reads up to the end of the stream. Returns false when the end doesn't come within `limit`.
 bool ReadAll(int pipe, std::chrono::seconds limit, std::string* text) {
   const auto deadline = std::chrono::steady_clock::now() + limit;
   char buffer[4096];
@@ -120,7 +120,7 @@ std::string Outcome::Describe() const {
 
 Outcome RunForked(const std::function<std::string()>& body, const Around& around, std::chrono::seconds limit) {
   void* warm[1];
-  backtrace(warm, 1);  // loads what it needs
+  backtrace(warm, 1);  // loads the library that backtrace needs
   int ends[2];
   if (pipe(ends) != 0) throw std::runtime_error("no pipe");
   std::fflush(nullptr);

@@ -1,7 +1,8 @@
-// RunForked: a piece of a test in a process of its own, so that a crash, a kill or a hang is a result like others.
+// RunForked: runs a part of a test in a process of its own, so that a crash, a kill or a hang is a result like any
+// other.
 //
-// The child is a fork: what the parent has loaded is there already, and the thousandth repetition costs no more than
-// the first. The parent must have no threads.
+// The child is a fork. Everything that the parent has loaded is there already, so the thousandth repetition costs no
+// more than the first. The parent must have no threads.
 //
 //   Outcome outcome = RunForked([&] { Compile(model, options); return "compiled"; });
 //   EXPECT_EQ(outcome.text, "compiled") << outcome.Describe();
@@ -17,17 +18,17 @@ namespace epiphyte::test {
 
 struct Outcome {
   enum class End {
-    kReturned,  // text is what the body returned
+    kReturned,  // text is the result of the body
     kError,     // text is status and message of an epiphyte::Error
-    kEscaped,   // text names an exception that is no epiphyte::Error
-    kSignal,    // signal says which, text the library that was to blame, where that can be told
+    kEscaped,   // text names the type of an exception that is not an epiphyte::Error
+    kSignal,    // signal is its number; text is the library in which it occurred, if known
     kTimeout,
     kExit,  // the process ended itself in another way
   };
   End end = End::kExit;
   int signal = 0;
   std::string text;
-  uint64_t calls = 0;  // what `around.after` returned
+  uint64_t calls = 0;  // result of `around.after`
 
   bool returned() const { return end == End::kReturned; }
   bool error() const { return end == End::kError; }

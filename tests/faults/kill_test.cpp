@@ -1,5 +1,5 @@
-// kill -9 at every step of publishing: the folder holds the old files, the new ones, or something that is refused; and
-// the next compile goes through.
+// kill -9 at every step of publishing: the folder holds the old files, the new ones, or something that is refused. The
+// next compile succeeds.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

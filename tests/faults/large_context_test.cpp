@@ -1,5 +1,5 @@
-// A context of more than 3 GiB: generated, reloaded within 1.2 times its weights of memory, and refused when it is to
-// be embedded.
+// A context of more than 3 GiB is generated, and loaded again within 1.2 times the memory of its weights. It is refused
+// when it is to be embedded.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
@@ -27,7 +27,7 @@ constexpr uint64_t kWeightBytes = kLayers * kLayerBytes;
 static_assert(kWeightBytes >= uint64_t{3} << 30);
 constexpr std::chrono::seconds kLimit(1500);
 
-// y = x[2,3] · first[3,4096] · w0 · w1 · … · last[4096,2], the large ones in large.data.
+// A model that computes y = x[2,3] · first[3,4096] · w0 · w1 · … · last[4096,2]. The large weights are in large.data.
 std::string LargeModel() {
   onnx::ModelProto model;
   model.set_ir_version(8);
@@ -82,7 +82,7 @@ std::string LargeModel() {
   return model.SerializeAsString();
 }
 
-// Different in each layer and each row, of a size that keeps the products near 1.
+// The weights differ in each layer and row. Their size keeps the products near 1.
 void WriteWeights(const fs::path& path) {
   std::ofstream file(path, std::ios::binary);
   constexpr float kWidth = 0.0541266f;  // width of a uniform distribution with deviation 1/sqrt(4096)
@@ -136,7 +136,7 @@ TEST(LargeContext, IsGeneratedAndReloadedWithinItsMemory) {
 
   const Peak generated = Measure({"compile", model.string()});
   ASSERT_EQ(generated.result, "OK");
-  fs::remove(dir / "large.data");  // the context stands for itself
+  fs::remove(dir / "large.data");  // the context must not need the source's data
   const uint64_t context_bytes = fs::file_size(dir / "large_cpu.bin");
   EXPECT_GE(context_bytes, uint64_t{3} << 30);
   // The source's weights leave memory while the compiled ones are made from them, so both are never in memory at once.

@@ -1,4 +1,4 @@
-// Work in an address space that is nearly full, as `ulimit -v` makes it: the result is right, or an error message.
+// Work in an address space that is nearly full, as with `ulimit -v`: the result is right, or an error message.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -37,7 +37,7 @@ Outcome RunWithRoomFor(uint64_t bytes, const std::function<std::string()>& body)
   return RunForked(body, around);
 }
 
-// Convolutions, pools and a product: oneDNN generates code for each.
+// A model of convolutions, pools and a matrix product; oneDNN generates code for each.
 std::string ConvolutionModel() {
   return OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[2, 3] x) => (float[1, 4] y) {
@@ -105,7 +105,7 @@ TEST_F(MemoryLimitTest, CompilingWritesAContextOrFailsWithAMessage) {
   EXPECT_TRUE(AreClose(RunModel(context_), expected_));
 }
 
-// The convolution writes a blocked layout, and the sums need it row-major.
+// A model with a convolution that writes a blocked layout, and sums that need a row-major one.
 std::string ReorderModel() {
   return OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[2, 3] x) => (float[1, 16, 12, 12] y) {
@@ -121,11 +121,11 @@ std::string ReorderModel() {
     })");
 }
 
-// Asking the system takes longer than a small primitive does its work.
+// Asking the system for free memory takes longer than a small primitive runs.
 TEST_F(MemoryLimitTest, RoomIsAskedForOnceForEachPrimitiveAndNeverAgain) {
   const std::filesystem::path reorder = dir_.Write("reorder.onnx", ReorderModel());
   for (const auto& [path, primitives] : {std::pair(context_, 5u), std::pair(reorder, 1u)}) {
-    RunModel(path);  // oneDNN keeps the code that it makes: the next session maps none
+    RunModel(path);  // oneDNN keeps its code, so the next session maps none
     const Session session(BuildTreeEnvironment(), path, CpuOptions());
     const Value input = Input();
     const auto maps_of_a_run = [&] {
@@ -133,15 +133,15 @@ TEST_F(MemoryLimitTest, RoomIsAskedForOnceForEachPrimitiveAndNeverAgain) {
       session.Run(std::span<const Value>(&input, 1));
       return EpiphyteFaultsDisarm();
     };
-    // Each is described for what suits the shape and for the weights as they are packed, and its input may need a
-    // reorder.
+    // Each primitive is described twice, for the layout that suits the shape and for the packed weights, and its input
+    // may need a reorder.
     EXPECT_LE(maps_of_a_run(), 3u * primitives) << path;
     maps_of_a_run();
     EXPECT_EQ(maps_of_a_run(), 0u) << path;
   }
 }
 
-// Enough work for all threads, in oneDNN and in loops of the plugin's own.
+// A model with enough work for all threads, in oneDNN and in the plugin's own loops.
 std::string WideModel() {
   return OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[2, 3] x) => (float[2, 1] y) {
@@ -153,7 +153,7 @@ std::string WideModel() {
     })");
 }
 
-// Stacks and heaps of 64 threads are some 4 GiB.
+// The stacks and heaps of 64 threads take about 4 GiB.
 TEST_F(MemoryLimitTest, AsManyThreadsAsThereIsRoomForGiveRightNumbers) {
   const std::filesystem::path model = dir_.Write("wide.onnx", WideModel());
   const Numbers expected = RunModel(model);

@@ -1,4 +1,4 @@
-// Names inside models, for contexts and external data alike: names that lead to a file, and messages about the others.
+// Names inside models, for contexts and external data: names that lead to a file, and messages about all others.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
@@ -21,12 +21,12 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// A folder `models` with one good pair of files. A test can make the model name any other file.
+// A model in the folder `models` that refers to one good file. A test can make the model name any other file.
 struct Subject {
   const char* name;
-  const char* payload;                               // the good file
-  std::string (*model)(const std::string& payload);  // the model's bytes when it names `payload`
-  const char* thing;                                 // what messages call it
+  const char* payload;                               // name of the good file
+  std::string (*model)(const std::string& payload);  // returns the bytes of the model that names `payload`
+  const char* thing;                                 // the term for the file in messages
 };
 
 TempDir* g_dir = nullptr;
@@ -80,7 +80,7 @@ class PathTest : public testing::TestWithParam<Subject> {
 
   fs::path models() const { return dir_ / "models"; }
   fs::path good() const { return models() / GetParam().payload; }
-  // In a process of its own: a name may make it wait for ever.
+  // Loads in a process of its own, because a name may make it wait forever.
   std::string Load(const std::string& payload) {
     const fs::path model = dir_.Write("models/subject.onnx", GetParam().model(payload));
     const Outcome outcome =
@@ -88,7 +88,7 @@ class PathTest : public testing::TestWithParam<Subject> {
                   {}, std::chrono::seconds(10));
     return outcome.returned() || outcome.error() ? outcome.text : outcome.Describe();
   }
-  // INVALID_GRAPH, naming the thing, the path and the reason, in one line.
+  // INVALID_GRAPH in one line, with the term, the path and the reason.
   testing::Matcher<std::string> Refused(const std::string& path, const std::string& reason) const {
     return AllOf(StartsWith("INVALID_GRAPH: "), HasSubstr(GetParam().thing), HasSubstr(path), HasSubstr(reason),
                  testing::Not(HasSubstr("\n")));
@@ -156,7 +156,7 @@ TEST_P(PathTest, NamesThatAreTooLongAreRefused) {
   while (deep.size() < 4090) deep += "d/";
   EXPECT_THAT(Load(deep + "file"), Refused("d/d/d", ""));
   EXPECT_THAT(Load(std::string(4096, 'n')), Refused("nnnn", "4095 bytes"));
-  // So long that the reader takes it for a payload.
+  // The name is so long that the reader takes it for a payload.
   EXPECT_THAT(Load(std::string(100'000, 'n')), AllOf(StartsWith("INVALID_GRAPH: "), HasSubstr(GetParam().thing),
                                                      ContainsRegex("4095 bytes|a file name is expected")));
 }
@@ -190,14 +190,14 @@ TEST_P(PathTest, WhatIsNoRegularFileIsRefusedWithoutWaiting) {
   EXPECT_THAT(Load("zero"), Refused("zero", "symbolic link"));
 }
 
-// A device beside the model needs the right to make one; where this process hasn't got it, a link has to do.
+// Making a device beside the model needs a privilege. Without it, the test uses a link to a device.
 TEST_P(PathTest, ADeviceIsRefused) {
   const bool made = mknod((models() / "zero").c_str(), S_IFCHR | 0600, makedev(1, 5)) == 0;
   if (!made) fs::create_symlink("/dev/zero", models() / "zero");
   EXPECT_THAT(Load("zero"), Refused("zero", made ? "no regular file" : "symbolic link"));
 }
 
-// --- The model's own path, where a user may name anything
+// --- the model's own path, which a user may choose freely
 
 TEST(ModelPath, WhatIsNoRegularFileIsRefusedWithoutWaiting) {
   TempDir dir;
@@ -217,7 +217,7 @@ TEST(ModelPath, WhatIsNoRegularFileIsRefusedWithoutWaiting) {
               AllOf(StartsWith("NO_SUCHFILE"), HasSubstr("missing.onnx")));
 }
 
-// --- Where contexts are written
+// --- output paths of contexts
 
 TEST(OutputPath, AnyNameOfTheFileSystemWorks) {
   TempDir dir;
@@ -239,7 +239,7 @@ TEST(OutputPath, WhatCantBeWrittenIsSaidBeforeCompiling) {
   };
   EXPECT_THAT(compile((dir / "folder.onnx").string()), AllOf(StartsWith("INVALID_ARGUMENT"), HasSubstr("folder")));
   EXPECT_THAT(compile((dir / "no/such/m.onnx").string()), AllOf(StartsWith("INVALID_ARGUMENT"), HasSubstr("no/such")));
-  // A name that reading would refuse is not written.
+  // A name that reading would refuse must not be written.
   for (const char* name : {"back\\slash.onnx", "c:model.onnx"}) {
     EXPECT_THAT(compile((dir / name).string()), AllOf(StartsWith("INVALID_ARGUMENT"), HasSubstr("read back")));
   }
@@ -255,7 +255,7 @@ TEST(OutputPath, WhatCantBeWrittenIsSaidBeforeCompiling) {
   EXPECT_THAT(FileNames(dir.path()), testing::ElementsAre("folder.onnx", "m.onnx"));
 }
 
-// A link in the place of the output is replaced, never followed.
+// A link at the output path is replaced, never followed.
 TEST(OutputPath, ALinkIsReplacedAndItsTargetUntouched) {
   TempDir dir;
   const fs::path model = dir.Write("m.onnx", SmallModel());

@@ -39,7 +39,8 @@ Program::Program(std::vector<std::string> words, const std::map<std::string, std
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out.c_str(), O_WRONLY | O_CREAT, 0600);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err.c_str(), O_WRONLY | O_CREAT, 0600);
-  // A shell ignores SIGINT in its background jobs. This program and its children inherit that.
+  // A shell ignores SIGINT in its background jobs, and this program and its children inherit that. The child must not
+  // ignore it.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t defaults;

@@ -1,4 +1,4 @@
-// Programs that tests start beside themselves: the worker, and the command line.
+// Programs that tests start as child processes: the worker, and the command line.
 //
 //   Program compile = Worker({"compile", model});
 //   EXPECT_EQ(compile.Wait().out, "OK\n");
@@ -18,8 +18,8 @@
 namespace epiphyte::test {
 
 struct ProgramEnd {
-  int code = -1;   // exit code, or
-  int signal = 0;  // what killed it
+  int code = -1;   // exit code, unless a signal ended the program
+  int signal = 0;  // signal that ended the program
   bool in_time = true;
   std::string out;
   std::string err;
@@ -27,14 +27,14 @@ struct ProgramEnd {
 
 class Program {
  public:
-  // Starts it. `environment`: besides the test's own.
+  // Starts the program. `environment` is added to the test's own.
   Program(std::vector<std::string> words, const std::map<std::string, std::string>& environment = {});
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
   void Signal(int signal) const;
-  // Kills it after `limit`.
+  // Waits for the program, and kills it after `limit`.
   ProgramEnd Wait(std::chrono::seconds limit = std::chrono::seconds(60));
 
  private:
@@ -42,7 +42,7 @@ class Program {
   pid_t pid_ = -1;
 };
 
-// Words for faults_worker and for the command line.
+// Return the arguments that start faults_worker or the command line with `words`.
 std::vector<std::string> WorkerWords(std::vector<std::string> words);
 std::vector<std::string> EpiphyteWords(std::vector<std::string> words);
 std::vector<std::string> SharingWords(std::vector<std::string> words);
@@ -50,7 +50,7 @@ ProgramEnd RunWorker(std::vector<std::string> words, const std::map<std::string,
                      std::chrono::seconds limit = std::chrono::seconds(60));
 
 std::string ToText(const Numbers& numbers);
-// Numbers in the first line of a worker's output; empty when that line is no list of numbers.
+// Returns the numbers in the first line of a worker's output; empty when that line is not a list of numbers.
 Numbers NumbersFrom(const std::string& text);
 
 }  // namespace epiphyte::test

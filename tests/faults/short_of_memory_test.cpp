@@ -1,5 +1,5 @@
-// A plugin library that does not fit into the address space. The message gives the lack of memory as the reason, and
-// not a missing library.
+// A plugin library that does not fit into the address space. The message gives the lack of memory as the reason, not a
+// missing library.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // A signal at every step of writing: before the Nth open, write, sync, rename, unlink or lock, for every N. The program
-// ends with 128 + the signal, the folder holds the old files, the new ones or something that is refused, and nothing
-// that was staged.
+// ends with 128 + the signal. The folder holds the old files, the new ones or something that is refused, and no staged
+// file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,8 @@ class SignalStepTest : public testing::Test {
             CompileOptions({{"ep.context_file_path", (dir_ / "kept/m_ctx.onnx").string()}}));
   }
 
-  // Repeats the program until it gets through before its Nth step; `prepare` and `check` around each repetition.
+  // Repeats the program with a signal before its Nth step, for N = 1, 2, … until it ends before that step. Calls
+  // `prepare` before and `check` after each repetition.
   void AtEveryStep(const std::vector<std::string>& words, const std::function<void()>& prepare,
                    const std::function<void(uint64_t step)>& check) {
     uint64_t step = 1;
@@ -45,7 +46,7 @@ class SignalStepTest : public testing::Test {
       EXPECT_THAT(Leftovers(dir_ / "out"), IsEmpty()) << "signal " << signal << " at step " << step << ": " << end.err;
       check(step);
       if (end.code == 0) break;
-      // Before main the signal has its default action, and nothing is staged then.
+      // Before main, the signal has its default action, and no file is staged yet.
       const bool ended = end.code == 128 + signal || end.signal == signal;
       EXPECT_TRUE(ended) << "signal " << signal << " at step " << step << ": code " << end.code << ", signal "
                          << end.signal << ", " << end.err;
@@ -80,7 +81,7 @@ TEST_F(SignalStepTest, RenewingASeal) {
         fs::remove_all(dir_ / "out");
         fs::copy(dir_ / "kept", dir_ / "out");
         std::string bytes = ReadFile(model);
-        bytes.back() = bytes.back() == '0' ? '1' : '0';  // the seal's last digit
+        bytes.back() = bytes.back() == '0' ? '1' : '0';  // last digit of the seal
         dir_.Write("out/m_ctx.onnx", bytes);
       },
       [&](uint64_t step) {

@@ -1,5 +1,5 @@
-// SIGINT, SIGTERM and SIGHUP while a plugin is at work: the program ends with 130, 143 or 129, one line says so, and
-// nothing that was being written stays behind.
+// SIGINT, SIGTERM and SIGHUP while a plugin works: the program ends with 130, 143 or 129, one line says so, and no
+// incomplete file stays behind.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// One Add for the crashing plugin.
+// A model with one Add for the crashing plugin.
 std::string AddModel() {
   return OnnxFromText("<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) { y = Add(x, x) }");
 }
@@ -31,14 +31,14 @@ class SignalTest : public testing::TestWithParam<int> {
   SignalTest() {
     fs::create_directories(dir_ / "plugins");
     fs::create_directories(dir_ / "out");
-    fs::permissions(dir_ / "out", fs::perms::owner_all);  // whatever the umask gives: a cache is to be in it
+    fs::permissions(dir_ / "out", fs::perms::owner_all);  // whatever the umask is: the cache will be in this folder
     model_ = dir_.Write("m.onnx", AddModel());
   }
   std::map<std::string, std::string> Environment() const {
     return {{"EPIPHYTE_PLUGIN_PATH", (dir_ / "plugins").string() + ":" + EPIPHYTE_PLUGIN_FOLDER},
             {"CRASHING_PLUGIN_LEDGER", (dir_ / "ledger").string()}};
   }
-  // Until the plugin has written the line.
+  // Waits until the plugin has written this line.
   bool WaitFor(const std::string& event) const {
     for (int i = 0; i < 6000; ++i) {
       if (fs::exists(dir_ / "ledger") && ReadFile(dir_ / "ledger").find(event) != std::string::npos) return true;
@@ -91,7 +91,7 @@ TEST_P(SignalTest, ASecondSignalEndsAtOnceAndCleansUpToo) {
   compile.Signal(GetParam());
   const int second = GetParam() == SIGTERM ? SIGINT : SIGTERM;
   compile.Signal(second);
-  ExpectEnded(compile.Wait(), "epiphyte", second);  // either of two pending signals may be seen first
+  ExpectEnded(compile.Wait(), "epiphyte", second);  // the program may handle either of two pending signals first
   EXPECT_THAT(FileNames(dir_ / "out"), IsEmpty());
 }
 
@@ -105,7 +105,7 @@ TEST_P(SignalTest, WeightSharingLeavesNothing) {
   EXPECT_THAT(FileNames(dir_ / "out"), IsEmpty());
 }
 
-// A file that another process waits for, and the entry on its way in, are removed with the rest.
+// The file that another process waits for, and the new entry, are removed with the rest.
 TEST_P(SignalTest, TheCacheIsAsItWas) {
   InstallCrashingPlugin(dir_ / "plugins", "hang_save");
   const std::string cache = (dir_ / "out/cache").string();

@@ -3,7 +3,7 @@
 //   faults_worker compile MODEL [KEY=VALUE...]
 //   faults_worker run MODEL THREADS [KEY=VALUE...]      prints the numbers
 //   faults_worker read MODEL SECONDS                    runs again and again; prints each new result once
-//   faults_worker peak compile|run MODEL [KEY=VALUE...]      prints what it gave, then the most memory it had, in KiB
+// faults_worker peak compile|run MODEL [KEY=VALUE...]      prints the result, then the peak memory, in KiB
 //
 // The first line is the result: "OK", the numbers, or status and message. Options are session options.
 #include <unistd.h>
@@ -38,8 +38,8 @@ std::string Numbered(const std::filesystem::path& model, const SessionOptions& o
   return result == "OK" ? ToText(numbers) : result;
 }
 
-// With EPIPHYTE_FAULTS_GATE=FOLDER in the environment: says in the folder that compiling has begun, and waits until
-// there is a file "open".
+// With EPIPHYTE_FAULTS_GATE=FOLDER in the environment: reports in the folder that compiling has begun, and waits until
+// the folder has a file "open".
 void WaitAtGate() {
   const char* gate = std::getenv("EPIPHYTE_FAULTS_GATE");
   if (gate == nullptr) return;
@@ -71,7 +71,7 @@ void Read(const std::filesystem::path& model, double seconds) {
   std::printf("reads: %zu\n", count);
 }
 
-// Resident memory at its highest, mapped files included.
+// Returns the peak of resident memory, mapped files included.
 std::string PeakMemory() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {

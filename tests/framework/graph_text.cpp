@@ -41,7 +41,7 @@ class Line {
     text_.remove_prefix(word.size());
     return true;
   }
-  // Letters, digits and what names are made of; also numbers.
+  // Reads a name or a number: letters, digits and the characters in `extra`.
   std::string Word(std::string_view extra = "_./") {
     SkipSpace();
     size_t size = 0;
@@ -122,7 +122,7 @@ core::ConstantPtr Data(const core::TypePtr& type, const std::vector<double>& num
   return Constant::Copy(type->element_type(), dims, values.data(), values.size() * sizeof(T));
 }
 
-// Fewer numbers than elements are repeated.
+// If there are fewer numbers than elements, the numbers repeat.
 core::ConstantPtr ParseData(Line& line, const core::TypePtr& type) {
   std::vector<double> numbers;
   while (!line.Done()) numbers.push_back(std::strtod(line.Word(kNumber).c_str(), nullptr));
@@ -249,7 +249,7 @@ std::string Names(const std::vector<ValueDef*>& values) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// "6.0": not to be taken for an integer. What "{:#}" gives differs between releases of fmt.
+// Writes 6 as "6.0", so that it does not read as an integer. The result of "{:#}" differs between releases of fmt.
 std::string FloatText(float value) {
   std::string text = fmt::format("{}", value);
   if (text.find_first_not_of("-0123456789") == text.npos) text += ".0";

@@ -13,11 +13,11 @@ namespace epiphyte::test {
 namespace {
 
 constexpr unsigned char kFresh = 0xCD;   // fills fresh memory
-constexpr unsigned char kAround = 0xA5;  // fills the bytes around it
+constexpr unsigned char kAround = 0xA5;  // fills the bytes around the memory
 
 struct Mapping {
   unsigned char* begin;  // first byte of the watched pages
-  uint64_t watched;      // bytes of them
+  uint64_t watched;      // size of the watched pages in bytes
   uint64_t page;
   unsigned char* data;
   uint64_t bytes;

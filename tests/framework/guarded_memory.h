@@ -3,9 +3,8 @@
 //
 //     std::shared_ptr<void> x = GuardedMemory(12);  // the 13th byte can't be read
 //
-// The remaining bytes on its own pages are checked when the memory is released. If a byte in front of it (or, with an
-// alignment, behind it) was changed, the process stops too. For 0 bytes the pointer is the start of the inaccessible
-// page.
+// The remaining bytes on its pages are checked when the memory is released. The process also stops if a byte before it
+// was changed (or, with an alignment, a byte behind it). For 0 bytes the pointer is the start of the inaccessible page.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +12,8 @@
 
 namespace epiphyte::test {
 
-// Uninitialised memory that doesn't look like a result. An alignment above 1 leaves up to that many bytes before the
-// forbidden page.
+// Returns memory filled with a pattern that doesn't look like a result. An alignment above 1 leaves fewer bytes than
+// the alignment between the memory and the inaccessible page.
 std::shared_ptr<void> GuardedMemory(uint64_t bytes, uint64_t alignment = 1);
 
 }  // namespace epiphyte::test

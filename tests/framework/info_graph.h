@@ -1,5 +1,5 @@
-// A host with graphs made from the ABI's own structs. Tests may fill them in freely. The handle of a node, value,
-// attribute or graph is the address of its description.
+// A host with graphs made of the ABI's own structs. Tests may fill them in freely, also with invalid values. The handle
+// of a node, value, attribute or graph is the address of its description.
 //
 //   InfoGraph g;
 //   EpNodeInfo& relu = g.Node("Relu", {&x}, {&y});
@@ -33,7 +33,7 @@ inline constexpr EpStatusApi kInfoStatusApi = {
     [](EpStatus* status) { delete reinterpret_cast<InfoStatus*>(status); },
 };
 
-// Copies the description behind a handle. Describing a handle with struct_size 0 fails.
+// Copies the description behind a handle. A description with struct_size 0 makes the call fail.
 template <typename Info, typename Handle>
 EpStatus* EP_CALL DescribeHandle(const Handle* handle, Info* info) {
   const auto* known = reinterpret_cast<const Info*>(handle);
@@ -78,7 +78,7 @@ inline const EpGraph* ToHandle(const EpGraphInfo& info) { return reinterpret_cas
 // Owns the structs and the lists that they point to. The sizes of all structs are set.
 class InfoGraph {
  public:
-  // A float tensor.
+  // Adds a float tensor.
   EpValueDefInfo& Value(const char* name, std::vector<int64_t> dims) {
     EpValueDefInfo& info = Sized(values_);
     info.name = name;
@@ -93,7 +93,7 @@ class InfoGraph {
     type.dims = Keep(std::move(dims));
     return type;
   }
-  // A constant of as many floats as the dimensions make.
+  // Adds a constant with the floats in `elements`.
   EpValueDefInfo& Constant(const char* name, std::vector<int64_t> dims, std::vector<float> elements) {
     EpValueDefInfo& info = Value(name, dims);
     info.flags = EP_VALUE_CONSTANT;
@@ -138,7 +138,7 @@ class InfoGraph {
     node.attribute_count = all.size();
     return info;
   }
-  // The graph of all nodes, with these inputs and outputs.
+  // Returns the graph of all nodes, with these inputs and outputs.
   EpGraphInfo& Graph(const std::vector<const EpValueDefInfo*>& inputs,
                      const std::vector<const EpValueDefInfo*>& outputs) {
     std::vector<const EpNodeInfo*> nodes;
@@ -155,9 +155,9 @@ class InfoGraph {
   }
   const EpGraph* Handle() const { return ToHandle(graph_); }
 
-  // A list that lives as long as the graph.
+  // Returns the address of a copy that lives as long as the graph.
   const int64_t* Keep(std::vector<int64_t> list) { return numbers_.emplace_back(std::move(list)).data(); }
-  // Null entries stand for omitted ones.
+  // Returns the list of handles. Null entries stand for omitted inputs and outputs.
   template <typename Handle, typename Info>
   const Handle* const* Handles(const std::vector<const Info*>& infos) {
     std::vector<const void*>& list = handles_.emplace_back();

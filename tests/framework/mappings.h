@@ -1,4 +1,4 @@
-// Mappings of files in this process.
+// Counts the mappings of a file in this process.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +7,6 @@
 
 namespace epiphyte::test {
 
-// How many mappings of that file this process has.
 inline size_t MappingsOf(const std::filesystem::path& file) {
   size_t count = 0;
   std::ifstream maps("/proc/self/maps");

@@ -13,7 +13,7 @@ std::string OnnxFromText(std::string_view text) {
   onnx::OnnxParser parser(copy.c_str());
   auto status = parser.Parse(model);
   if (!status.IsOK()) throw std::runtime_error(status.ErrorMessage());
-  // Not every release of the parser reads an empty name.
+  // Some releases of the parser can't read an empty name.
   for (onnx::NodeProto& node : *model.mutable_graph()->mutable_node())
     for (std::string& input : *node.mutable_input())
       if (input == "absent") input.clear();

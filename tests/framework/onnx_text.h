@@ -11,10 +11,11 @@
 
 namespace epiphyte::test {
 
-// Serialised ModelProto; throws std::runtime_error with the parser's message. Inputs called 'absent' are left out.
+// Returns a serialised ModelProto; throws std::runtime_error with the parser's message. Inputs called 'absent' are left
+// out.
 std::string OnnxFromText(std::string_view text);
 
-// "y0 = Op(x)", "y1 = Op(y0)", … as a whole model on float[N]; `operators` in order.
+// Returns the model "y0 = Op(x)", "y1 = Op(y0)", … on float[N], with `operators` in order.
 std::string ChainModel(std::initializer_list<std::string_view> operators);
 
 }  // namespace epiphyte::test

@@ -1,5 +1,5 @@
-// How many threads this process has, for tests of when they are started. Those of a pool that was just destroyed may
-// still be ending.
+// Number of threads of this process, for tests of the moment at which threads start. Threads of a pool that was just
+// destroyed may still be ending.
 #pragma once
 
 #include <cstddef>

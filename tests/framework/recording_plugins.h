@@ -1,5 +1,5 @@
-// Recording plugins: the two plugins of tests/context/plugin, `recorder_a` and `recorder_b`, which make EP contexts in
-// a format of their own. With them a test of contexts depends on no bundled provider.
+// Recording plugins: the two plugins of tests/context/plugin, `recorder_a` and `recorder_b`. They make EP contexts in a
+// format of their own, so that tests of contexts do not depend on a bundled provider.
 //
 //   TempDir dir;
 //   Ledger ledger(dir / "ledger");
@@ -21,30 +21,30 @@
 
 namespace epiphyte::test {
 
-// Folder of the recording plugins and their manifests, beside the test programs.
+// Returns the folder of the recording plugins and their manifests, beside the test programs.
 std::filesystem::path RecordingPluginFolder();
-// The build tree's plugins and the recording plugins, nothing of the machine's.
+// Returns an environment with the build tree's plugins and the recording plugins, but none of the machine's.
 std::unique_ptr<core::Environment> RecordingEnvironment();
 
-// Relative paths of everything in a folder that is no folder, sorted.
+// Returns the sorted relative paths of all files in a folder and below it.
 std::vector<std::string> FilesIn(const std::filesystem::path& folder);
-// The same files with their contents: the state of a folder, to compare with a later one.
+// Returns the same files with their contents, to compare the folder's state with a later one.
 std::map<std::string, std::string> ContentOf(const std::filesystem::path& folder);
 
-// Events of recording plugins with the option `ledger`, one line each.
+// Events that recording plugins with the option `ledger` write, one per line.
 class Ledger {
  public:
   explicit Ledger(std::filesystem::path file) : file_(std::move(file)) {}
   std::string path() const { return file_.string(); }
   std::vector<std::string> Lines() const;
-  // Lines that begin with `event`.
+  // Returns the number of lines that begin with `event`.
   size_t Count(std::string_view event) const;
 
  private:
   std::filesystem::path file_;
 };
 
-// Runs on one float input and gives the first output.
+// Runs the session on one float input and returns the first output.
 std::vector<float> RunOn(core::Session& session, std::vector<int64_t> dims, std::vector<float> values);
 
 }  // namespace epiphyte::test

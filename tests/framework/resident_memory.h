@@ -1,4 +1,4 @@
-// Amount of this process's memory that is resident now, for tests of releasing memory.
+// Amount of this process's memory that is resident, for tests of releasing memory.
 //
 //   const uint64_t before = ResidentBytes();
 //   weights.clear();
@@ -15,8 +15,8 @@
 
 namespace epiphyte::test {
 
-// Whether freed memory can go back to the system. AddressSanitizer keeps it for a while, and ThreadSanitizer keeps its
-// records about it.
+// Whether freed memory can go back to the system. AddressSanitizer keeps freed memory for a while, and ThreadSanitizer
+// keeps its records about it.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define EPIPHYTE_FREED_MEMORY_STAYS 1
@@ -37,7 +37,7 @@ inline uint64_t ResidentBytes() {
   return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-// The most that it ever was, or since ForgetPeak: false where the system doesn't let that be.
+// Resets the peak that PeakResidentBytes returns. Returns false if the system doesn't allow that.
 inline bool ForgetPeak() {
   std::ofstream file("/proc/self/clear_refs");
   return static_cast<bool>(file << 5 << std::flush);

@@ -1,4 +1,4 @@
-// Forged context containers: the digests fit, whatever the bytes say.
+// Forged context containers with valid digests, whatever the bytes say.
 //
 //   std::string forged = bytes;
 //   forged[80] = 1;
@@ -15,7 +15,7 @@
 
 namespace epiphyte::test {
 
-// Sets the digests of sections, table and header to those of the bytes, as far as the sizes allow finding them.
+// Sets the digests of sections, table and header to match the bytes, as far as the sizes allow finding them.
 inline std::string Sealed(std::string bytes) {
   namespace container = kit::container;
   container::Header header;

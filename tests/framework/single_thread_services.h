@@ -1,5 +1,5 @@
-// kSingleThreadServices, kUncancelledTask: what a host that has one thread and listens to nothing gives a plugin. For
-// tests that call a plugin's code without the core; kernels get their threads from it too.
+// kSingleThreadServices and kUncancelledTask: the services of a host with one thread and without a log. They are for
+// tests that call a plugin's code without the core; kernels get their threads from them, too.
 //
 //   config.threads = {&kSingleThreadServices, nullptr, 1};
 #pragma once

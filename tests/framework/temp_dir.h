@@ -1,4 +1,4 @@
-// TempDir: a folder of its own for one test, removed at its end.
+// TempDir: a separate folder for one test, removed by the destructor.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +16,7 @@ class TempDir {
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
-  // Writes a file, making its folders; returns its path.
+  // Writes a file, creates its folders, and returns its path.
   std::filesystem::path Write(std::string_view name, std::string_view content) const;
 
  private:

@@ -1,4 +1,4 @@
-// Short ways to run models in tests, with the plugins of the build tree.
+// Short functions that run models in tests, with the plugins of the build tree.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace epiphyte::test {
 
-// An environment that finds the build tree's plugins and nothing of the machine's.
+// Returns an environment that finds the build tree's plugins and none of the machine's.
 std::unique_ptr<core::Environment> BuildTreeEnvironment();
 
 core::ValuePtr Floats(std::vector<int64_t> dims, std::vector<float> values);
@@ -19,10 +19,10 @@ core::ValuePtr Bools(std::vector<int64_t> dims, std::vector<bool> values);
 std::vector<float> FloatsOf(const core::Value& value);
 std::vector<int64_t> Int64sOf(const core::Value& value);
 
-// Options for one thread and the named providers.
+// Returns options for one thread and the named providers.
 core::SessionOptions OptionsFor(std::vector<std::string> providers);
 
-// The status name and message that `body` fails with, "OK" if it doesn't.
+// Returns the status name and message with which `body` fails, or "OK".
 template <typename Body>
 std::string FailureOf(Body&& body) {
   try {
@@ -33,7 +33,7 @@ std::string FailureOf(Body&& body) {
   return "OK";
 }
 
-// The hint that it fails with.
+// Returns the hint of the error with which `body` fails.
 template <typename Body>
 core::Hint HintOf(Body&& body) {
   try {

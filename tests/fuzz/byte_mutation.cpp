@@ -1,4 +1,4 @@
-// Mutations of inputs that are just bytes: flipped, overwritten, removed, repeated and filled ones.
+// Mutations of inputs that are just bytes: some bytes are flipped, overwritten, removed, repeated or filled.
 #include "tests/fuzz/fuzz_target.h"
 
 std::string Mutate(std::string input, std::mt19937& random) {

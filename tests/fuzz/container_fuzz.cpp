@@ -1,5 +1,6 @@
-// Context containers of the kit: any bytes are a container or refused, and so are the graphs in it. Digests are made to
-// fit, so that what lies behind them is reached. A graph that was read can be written and read again.
+// Context containers of the kit: any bytes are either a valid container or refused, and so are the graphs in it.
+// Digests are made to match, so that the code behind the digest checks is reached. A graph that was read can be written
+// and read again.
 #include <cstdlib>
 
 #include "epiphyte/kit/container/graph.hpp"
@@ -24,7 +25,7 @@ std::string BytesOf(const kit::ContextContainerBuilder& builder) {
 
 uint64_t Touch(const void* data, uint64_t size) { return kit::Digest(data, size); }
 
-// ir::Check guarantees that all bytes of tensors are there. Reads them all.
+// ir::Check guarantees that all bytes of tensors exist, so this reads all of them.
 void TouchGraph(const kit::StoredGraph& stored) {
   uint64_t sum = 0;
   for (const kit::ir::Constant& constant : stored.graph.constants)

@@ -1,5 +1,5 @@
-// Payloads of the CPU plugin: any bytes, embedded in a context model without digests, are a kernel or an error. The
-// plugin's own digests are made to fit, so that what lies behind them is reached.
+// Payloads of the CPU plugin: any bytes, embedded in a context model without digests, give a kernel or an error. The
+// plugin's own digests are made to match, so that the code behind the digest checks is reached.
 #include <cstring>
 #include <memory>
 
@@ -30,7 +30,7 @@ core::Environment& Environment() {
   return *kEnvironment;
 }
 
-// The context model of kModel, embedded.
+// Returns the context model of kModel, with an embedded payload.
 core::Model ContextModel() {
   static const std::string* const kBytes = [] {
     test::TempDir dir;
@@ -48,7 +48,7 @@ core::Model ContextModel() {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string payload = test::Sealed(std::string(reinterpret_cast<const char*>(data), size));
   core::Model model = ContextModel();
-  model.metadata.clear();  // without digests, as another tool's model
+  model.metadata.clear();  // no digests, as in a model of another tool
   core::Node* node = core::FindContextNodes(*model.graph).front();
   node->SetAttribute(core::Attribute::Tensor(
       "ep_cache_context",

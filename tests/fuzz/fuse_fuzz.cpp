@@ -1,5 +1,5 @@
-// The kit's passes on graphs that are almost what exporters write. The result is always a valid graph in an order
-// that can run, with the same inputs and outputs.
+// The kit's passes on graphs that are almost what exporters write. The result is always a valid graph in executable
+// order, with the same inputs and outputs.
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -19,7 +19,7 @@ namespace fuse = epiphyte::kit::fuse;
 
 using Recogniser = std::function<void(ir::Editor& editor)>;
 
-// Every pass of the kit, with options under which it makes the most. Attention also makes ONNX's operator.
+// Returns every pass of the kit, with the options that enable the most fusions. Attention also makes ONNX's operator.
 std::vector<Recogniser> Recognisers() {
   fuse::PassOptions options;
   options.takes_type = [](EpElementType) { return true; };
@@ -60,7 +60,7 @@ void ExpectGraph(const ir::Graph& graph, const ir::Graph& before) {
     if (node.domain == fuse::kDomain && node.op_type == fuse::kElementwise) fuse::ReadElementwiseProgram(node);
 }
 
-// An attribute of another type than the operator's is an error of the graph, which may have been changed by then.
+// An attribute with a wrong type is an error of the graph. The pass may have changed the graph before it throws.
 void Try(ir::Editor& editor, const Recogniser& recogniser) {
   try {
     recogniser(editor);
@@ -224,7 +224,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
 std::vector<std::string> SeedInputs() { return kSeeds; }
 
-// Another operator, version, operand, dimension, axis or output.
+// Changes an operator, version, operand, dimension, axis or output.
 std::string Mutate(std::string input, std::mt19937& random) {
   const std::vector<std::string> operators = {"Add@",     "Sub@",        "Mul@",        "Div@",       "Pow@",
                                               "Sqrt@",    "Reciprocal@", "Neg@",        "Exp@",       "Relu@",

@@ -1,4 +1,4 @@
-// Functions that a fuzz target gives to the replay program besides libFuzzer's entry point.
+// Functions that a fuzz target provides for the replay program, besides libFuzzer's entry point.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
-// Good inputs from which mutations are made.
+// Returns good inputs from which mutations are made.
 std::vector<std::string> SeedInputs();
 
-// A good input with something changed. byte_mutation.cpp has one for inputs of any kind; a target that knows what its
-// inputs mean has its own.
+// Returns a good input with a change. byte_mutation.cpp implements it for inputs of any kind. A target that knows the
+// meaning of its inputs implements it itself.
 std::string Mutate(std::string input, std::mt19937& random);

@@ -1,4 +1,4 @@
-// Graphs from a host: for any nodes, values and constants Import gives a graph or an Error. A graph that passes Check
+// Graphs from a host: for any nodes, values and constants, Import gives a graph or an Error. A graph that passes Check
 // can be edited, written and read again. The fuzzer's bytes choose the host's answers. Lists are as long as their
 // counts, or null.
 #include <algorithm>
@@ -20,13 +20,13 @@ namespace ir = epiphyte::kit::ir;
 
 namespace {
 
-// Choices, from the input's bytes; 0 when they have run out.
+// Choices made by the input's bytes. Every choice is 0 after the last byte.
 class Choices {
  public:
   Choices(const uint8_t* data, size_t size) : data_(data), size_(size) {}
   uint8_t Byte() { return next_ < size_ ? data_[next_++] : 0; }
   uint64_t Below(uint64_t end) { return end == 0 ? 0 : Byte() % end; }
-  // Rarely, and never when the bytes have run out.
+  // Returns true for few bytes, and never after the last byte.
   bool Rarely() { return Byte() > 250; }
   int64_t Number() {
     constexpr int64_t kNumbers[] = {0,         1,        2, 3, 4, -1, -2, 64, 65, int64_t{1} << 31, int64_t{1} << 44,
@@ -56,7 +56,7 @@ class HostileGraph : public InfoGraph {
   }
 
  private:
-  // A list may be null with any count.
+  // Rarely makes the list null, or gives a null list any count.
   template <typename T>
   void Spoil(const T** list, uint64_t* count) {
     if (!choices_.Rarely()) return;
@@ -75,7 +75,7 @@ class HostileGraph : public InfoGraph {
     return dims;
   }
 
-  // One of ONNX's, most often.
+  // Returns one of ONNX's types, and rarely an invalid one.
   EpElementType AnyElementType() {
     constexpr EpElementType kOthers[] = {EP_TYPE_UNDEFINED, EP_TYPE_INT2 + 1, -1, 99};
     if (choices_.Rarely()) return kOthers[choices_.Below(std::size(kOthers))];
@@ -94,7 +94,7 @@ class HostileGraph : public InfoGraph {
     return type;
   }
 
-  // With as many bytes as the type and shape need, so that reading past them is noticed.
+  // Makes a tensor with exactly the bytes that type and shape need, so that reading past them is detected.
   EpTensorView& AnyTensor() {
     const std::vector<int64_t> dims = AnyDims();
     const EpElementType type = AnyElementType();
@@ -135,7 +135,7 @@ class HostileGraph : public InfoGraph {
     return value;
   }
 
-  // Some of `values`; rarely one that is left out, or any at all.
+  // Returns some of `values`. Rarely adds an omitted value, or one that is not in `values`.
   std::vector<const EpValueDefInfo*> Some(const std::vector<const EpValueDefInfo*>& values) {
     std::vector<const EpValueDefInfo*> some;
     if (values.empty()) return some;
@@ -199,13 +199,13 @@ class HostileGraph : public InfoGraph {
 
   Choices& choices_;
   std::vector<const EpValueDefInfo*> values_;
-  std::vector<const EpValueDefInfo*> known_;   // constants, and what has been made so far
-  std::vector<const EpValueDefInfo*> unmade_;  // the others
+  std::vector<const EpValueDefInfo*> known_;   // constants, and values made so far
+  std::vector<const EpValueDefInfo*> unmade_;  // all other values
   std::vector<std::unique_ptr<std::vector<EpString>>> strings_;
   std::vector<std::unique_ptr<std::vector<const EpTensorView*>>> tensors_;
 };
 
-// Some replacements and insertions, each of which an editor may be asked for.
+// Makes some replacements and insertions that are valid requests to an editor.
 void Edit(ir::Graph& graph, Choices& choices) {
   ir::Editor editor(graph);
   for (int32_t n = 0; n < editor.node_count() && n < 20; ++n) {
@@ -249,7 +249,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   } catch (const kit::Error&) {
     return 0;
   }
-  // From here on nothing may be refused.
+  // The graph is valid, so no later step may refuse it.
   const std::string text = ir::ToText(graph, SIZE_MAX);
   if (ir::ToText(ir::FromText(text), SIZE_MAX) != text) {
     std::fprintf(stderr, "%s", text.c_str());
@@ -261,7 +261,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 }
 
 std::vector<std::string> SeedInputs() {
-  // Seeds take the most frequent choice at every byte and no rare one.
+  // The bytes of seeds are below 250, so that no choice is a rare one.
   std::vector<std::string> seeds;
   std::mt19937 random(20261122);
   for (int seed = 0; seed < 6; ++seed) {

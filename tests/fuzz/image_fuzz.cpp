@@ -1,4 +1,4 @@
-// Images: any bytes are pixels or a message. Sizes beyond a few million pixels are refused, as a run's limit would.
+// Images: any bytes give pixels or a message. Sizes beyond a few million pixels are refused, as by a run's limit.
 #include <cstdlib>
 #include <cstring>
 #include <vector>

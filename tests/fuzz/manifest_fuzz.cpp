@@ -1,4 +1,4 @@
-// Manifests: any bytes are a manifest or an Error, never anything else.
+// Manifests: any bytes give a manifest or an Error.
 #include "core/base/error.h"
 #include "core/registry/manifest.h"
 #include "tests/fuzz/fuzz_target.h"

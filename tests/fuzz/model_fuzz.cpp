@@ -1,4 +1,4 @@
-// Models: any bytes are a model or an Error. Inference, function bodies and writing run as well.
+// Models: any bytes give a model or an Error. Inference, function bodies and writing run as well.
 #include "core/base/error.h"
 #include "core/onnx/infer/inference.h"
 #include "core/onnx/model_reader.h"

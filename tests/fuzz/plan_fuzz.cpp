@@ -22,7 +22,7 @@
 #include "tests/fuzz/plan/guarded_run.h"
 #include "tests/fuzz/plan/plan_mutation.h"
 
-// Allocations of libraries that are too large fail as well.
+// Makes allocations of libraries fail when they are too large.
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1:max_allocation_size_mb=256"; }
 
 namespace {
@@ -92,14 +92,14 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
 
 namespace {
 
-// Appends the payloads of the context model that the provider makes of a model.
+// Compiles the model, and appends the payloads of the resulting context model.
 void AddPayloads(core::Environment& environment, const std::string& model, std::vector<std::string>* payloads) {
   const test::TempDir dir;
   core::SessionOptions options = test::OptionsFor({"cpu"});
   options.Set("ep.context_enable", "1");
   options.Set("ep.context_embed_mode", "1");
   const core::Session session(environment, dir.Write("m.onnx", model), options);
-  if (!std::filesystem::exists(dir / "m_ctx.onnx")) return;  // the core has computed all of it
+  if (!std::filesystem::exists(dir / "m_ctx.onnx")) return;  // the core has computed everything at compile time
   const std::string bytes = test::ReadFile(dir / "m_ctx.onnx");
   core::Model made = core::ReadModelMemory(bytes.data(), bytes.size(), nullptr, {});
   for (core::Node* node : core::FindContextNodes(*made.graph)) {
@@ -111,7 +111,8 @@ void AddPayloads(core::Environment& environment, const std::string& model, std::
 
 }  // namespace
 
-// A plan of each operator in the catalogue, and the models of plan/models, for fused operators and operators without cases.
+// Returns a plan of each operator in the catalogue, and the models of plan/models, which have fused operators and
+// operators without cases.
 std::vector<std::string> SeedInputs() {
   namespace operators = epiphyte::operators;
   std::vector<std::filesystem::path> models;

@@ -1,6 +1,6 @@
-// QDQ units of unusual graphs. Every node is in one unit, groups are disjoint, and no path leaves a group and comes
-// back, for all operators, types, scales and readers. If each operator gets DequantizeLinear nodes of its own, it still
-// keeps its unit.
+// QDQ units of unusual graphs. For all operators, types, scales and readers, every node is in one unit, groups are
+// disjoint, and no path leaves a group and comes back. If each operator gets DequantizeLinear nodes of its own, it
+// still keeps its unit.
 #include <algorithm>
 #include <cstdlib>
 #include <set>
@@ -34,7 +34,7 @@ void ExpectEachNodeInOneUnit(const ir::Editor& editor, const qdq::Units& found) 
     Expect(found.reasons[n].empty() == found.units[static_cast<size_t>(found.unit_of_node[n])].IsQdq());
 }
 
-// Every node that is reached from the group, outside of it, reaches none of it.
+// Checks that no path leaves the group and comes back.
 void ExpectConvex(const ir::Editor& editor, const std::set<int32_t>& group) {
   std::vector<char> behind(static_cast<size_t>(editor.node_count()), 0);
   for (int32_t n = 0; n < editor.node_count(); ++n) {
@@ -58,7 +58,7 @@ std::set<std::string> Targets(const ir::Editor& editor, const qdq::Units& found)
 
 void TryOptions(ir::Graph graph, const qdq::Options& options) {
   std::set<std::string> before;
-  ir::Editor(graph).Finish();  // otherwise Finish would later remove unused nodes, too
+  ir::Editor(graph).Finish();  // otherwise Finish would remove unused nodes later
   {
     const ir::Editor editor(graph);
     qdq::Units found;
@@ -131,7 +131,7 @@ out rm, re, rh, i
 
 size_t Pick(std::mt19937& random, size_t count) { return std::uniform_int_distribution<size_t>(0, count - 1)(random); }
 
-// Puts one of `words` where another of them stands.
+// Replaces an occurrence of one of `words` with another of them.
 void Exchange(std::string* text, std::mt19937& random, const std::vector<std::string>& words) {
   std::vector<std::pair<size_t, size_t>> places;
   for (const std::string& word : words)
@@ -152,7 +152,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     TryOptions(graph, {.working_clamps = false, .float_products = true, .weight_only_products = true});
     TryOptions(graph, {.narrowest_bits = 2, .widest_bits = 8, .dequantized_outputs = true, .exact_bias_scale = true});
   } catch (const epiphyte::kit::Error& error) {
-    // Two kinds of input: bytes that are no graph, and attributes with types that their operators don't have.
+    // Two kinds of input are refused: bytes that are not a graph, and attributes with a type that their operator
+    // doesn't have.
     Expect(error.code() == EP_STATUS_INVALID_GRAPH);
   }
   return 0;

@@ -1,5 +1,5 @@
-// Replays deterministic mutations of a target's seeds: every truncation of the small ones, and changes. What matters is
-// that the target returns.
+// Replays deterministic mutations of a target's seeds: every truncation of small seeds, and changes. A case passes when
+// the target returns.
 //
 //   model_replay                  replays
 //   model_replay --cases N        replays N changes, spread over the seeds, and no truncations
@@ -48,7 +48,7 @@ int TryFiles(char** names, int count) {
   return 0;
 }
 
-// Each case has its own random numbers, so that it can be had again without those before it.
+// Each case has its own random numbers, so that it can be repeated without the cases before it.
 int TryCases(size_t from, size_t cases, const std::string& keep) {
   const std::vector<std::string> seeds = SeedInputs();
   for (const std::string& seed : seeds) Try(seed);

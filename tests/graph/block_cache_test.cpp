@@ -1,4 +1,5 @@
-// Memory of values goes to the next runs of its session, as much as runs have at once.
+// The cache gives the memory of destroyed values to later runs of the session. It keeps as much as concurrent runs
+// used.
 #include "core/graph/block_cache.h"
 
 #include <gtest/gtest.h>

@@ -37,7 +37,7 @@ TEST(Constant, CopyIsAlignedForVectorLoads) {
 TEST(Constant, CopiesGoBackToTheSystemAtOnceWhateverLiesBetweenThem) {
   const std::vector<uint8_t> bytes(size_t{1} << 20, 7);
   void* volatile block = std::malloc(size_t{30} << 20);
-  std::free(block);  // from now on glibc keeps blocks of this size
+  std::free(block);  // afterwards glibc keeps blocks of this size
   std::vector<ConstantPtr> large, small;
   for (int i = 0; i < 16; ++i) {
     large.push_back(Constant::Copy(DataType::kUint8, {1 << 20}, bytes.data(), bytes.size()));
@@ -51,7 +51,7 @@ TEST(Constant, CopiesGoBackToTheSystemAtOnceWhateverLiesBetweenThem) {
 }
 #endif
 
-// A float tensor one byte into a buffer.
+// A float tensor that begins one byte after the start of its buffer.
 struct Odd {
   std::shared_ptr<std::vector<uint8_t>> buffer;
   ConstantPtr constant;

@@ -1,4 +1,4 @@
-// The view of a graph that plugins get.
+// The C ABI's view of a graph, as plugins get it.
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
@@ -115,7 +115,7 @@ TEST(GraphAbi, PlacedNodesAreMarked) {
   EXPECT_EQ(info.flags, EP_NODE_PLACED);
 }
 
-// An older plugin has a shorter struct, a newer one a longer.
+// A plugin of an older ABI has a shorter struct, and one of a newer ABI a longer struct.
 TEST(GraphAbi, FillsAsFarAsStructSizeReaches) {
   auto graph = ParseGraph(R"(
     in  x: float

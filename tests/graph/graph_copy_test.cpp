@@ -1,4 +1,4 @@
-// Clone, Extract and Detach.
+// Graph::Clone, Extract and Detach.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ std::vector<std::string> Names(const std::vector<ValueDef*>& values) {
   return names;
 }
 
-// y = If(condition) { inner = Add(x, w) }, z = Neg(y); x is made by a node and w is a constant.
+// The graph y = If(condition) { inner = Add(x, w) }, z = Neg(y); x is made by a node and w is a constant.
 std::unique_ptr<Graph> GraphWithBody() {
   auto graph = ParseGraph(R"(
     in    condition: bool
@@ -57,7 +57,7 @@ TEST(GraphClone, KeepsTheDefaultValuesOfInputs) {
   EXPECT_EQ(twin.ResolvedConstant(), nullptr);
   EXPECT_EQ(twin.type()->ToString(), "tensor(float)[1]");
   EXPECT_EQ(copy->inputs()[0]->default_value(), nullptr);
-  // The extracted part of the graph gets it as an input like any other.
+  // In an extracted part, an input with a default becomes an ordinary input.
   Graph::Boundary boundary;
   Node* const nodes[] = {copy->nodes()[0].get()};
   const auto part = copy->Extract(nodes, "part", &boundary);
@@ -152,9 +152,10 @@ TEST(GraphExtract, KeepsWhereExternalDataCameFrom) {
   EXPECT_EQ(part->FindValue("w")->external->offset, 64u);
 }
 
-// --- Detach gives what Extract gives, and leaves the rest intact
+// --- Detach gives the same as Extract, and leaves the rest of the graph valid
 
-// Nodes with up to three inputs among recent values and constants. Some are Ifs with a body that reads two of them.
+// Makes nodes with up to three inputs, taken from recent values and constants. Some are Ifs with a body that reads two
+// of them.
 std::unique_ptr<Graph> RandomGraph(std::mt19937& random) {
   auto graph = ParseGraph(R"(
     in    x: float[2]
@@ -204,7 +205,7 @@ TEST(GraphDetach, GivesWhatExtractGives) {
   std::mt19937 random(5);
   for (int trial = 0; trial < 300; ++trial) {
     auto graph = RandomGraph(random);
-    // A run of nodes in topological order is convex.
+    // Consecutive nodes in topological order are convex.
     const size_t begin = random() % graph->node_count();
     const size_t end = begin + 1 + random() % (graph->node_count() - begin);
     std::vector<Node*> nodes;
@@ -224,7 +225,7 @@ TEST(GraphDetach, GivesWhatExtractGives) {
     EXPECT_EQ(detached->nodes()[0]->provider, kUnplaced);
     EXPECT_EQ(nodes.front()->graph().name(), "part") << "the nodes themselves have moved";
 
-    // The graph without them is whole again once something makes their outputs.
+    // The graph without the nodes is complete again once another node makes their outputs.
     graph->AddNode("Fused", "", 1, found.inputs, found.outputs, {}, "fused");
     graph->Finalize();
     for (const auto& node : graph->nodes()) {

@@ -16,7 +16,7 @@ using namespace core;
 
 const TypePtr kFloat = Type::Tensor(DataType::kFloat);
 
-// Every use is listed where it should be: in the value's consumers as often as nodes name it.
+// Checks that every use is listed: a value's consumers contain a node as often as the node names the value.
 void ExpectConsistent(const Graph& graph) {
   std::map<const ValueDef*, std::vector<const Node*>> uses;
   for (const auto& node : graph.nodes()) {
@@ -34,7 +34,7 @@ void ExpectConsistent(const Graph& graph) {
   }
 }
 
-// y = If(condition) { inner = op(x) } where x is of the graph.
+// Adds y = If(condition) { inner = op(x) }; x belongs to the outer graph.
 Node* AddBody(Graph& graph, std::string_view op_type, ValueDef* condition, std::vector<ValueDef*> outer,
               const std::string& name) {
   auto body = std::make_unique<Graph>(name + "_body");

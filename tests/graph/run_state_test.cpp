@@ -21,7 +21,7 @@ using testing::HasSubstr;
 
 constexpr std::array<int64_t, 1> kNoElements = {0};
 
-// Bytes that one tensor takes besides its data.
+// Returns the bytes that one tensor takes besides its data.
 uint64_t Overhead() {
   RunState run;
   run.TakeTensor(0);

@@ -1,5 +1,5 @@
-// An environment with the plugins of this build and those in the folders of `options`. Plugins installed on the machine
-// are not in it.
+// An environment with the plugins of this build and those in the folders of `options`, without plugins installed on the
+// machine.
 #pragma once
 
 #include <epiphyte/environment.hpp>

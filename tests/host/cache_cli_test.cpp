@@ -1,4 +1,4 @@
-// `--cache` and `epiphyte cache`: a cache that several processes share, and its state when one of them is killed.
+// `--cache` and `epiphyte cache`: a cache that several processes share, and its state after one of them is killed.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>
@@ -45,7 +45,7 @@ class CacheCli : public ::testing::Test {
     return RunJson({"run", "model.onnx", "--cache", "cache", "--outputs", "out", "--seed", "5"})["context"];
   }
 
-  // A run that is not waited for.
+  // Starts a run and does not wait for it.
   pid_t Start(const std::vector<std::string>& arguments) {
     std::vector<std::string> words = {EPIPHYTE_PROGRAM};
     words.insert(words.end(), arguments.begin(), arguments.end());
@@ -68,7 +68,7 @@ class CacheCli : public ::testing::Test {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
 
-  // Files in the cache that belong to no entry.
+  // Returns the files in the cache that belong to no entry.
   std::vector<std::string> Leftovers() const {
     std::vector<std::string> names;
     for (const auto& item : fs::recursive_directory_iterator(folder_ / "cache")) {
@@ -149,7 +149,7 @@ TEST_F(CacheCli, AFolderThatOthersCanWriteIsReportedAndNotUsed) {
   EXPECT_EQ(Run({"cache", "verify", "--cache", "cache"}).code, 0);
 }
 
-// The digests and the folder are right, but the writer of the entry did not have the secret.
+// The digests and the folder's name are right, but the writer of the entry did not have the cache's secret.
 TEST_F(CacheCli, AnEntryOfAnotherCacheIsReportedAndCompiledAgain) {
   RunIsCached();
   const fs::path entry = folder_.path() / Entries()[0]["folder"].get<std::string>();
@@ -197,7 +197,7 @@ TEST_F(CacheCli, HelpNamesNoCommandThatDoesNotExist) {
   }
 }
 
-// As root: a cache of another user. As a user: a cache that its owner has no access right to.
+// If the test runs as root, the cache belongs to another user. Otherwise its owner has no access right to it.
 TEST_F(CacheCli, ACacheThatThisUserMayNotUseSaysWhyAndWhatToDo) {
   fs::create_directory(folder_ / "cache");
   fs::permissions(folder_.path(), fs::perms{0755});
@@ -251,7 +251,8 @@ TEST_F(CacheCli, EightProcessesAtOnceMakeOneEntry) {
   EXPECT_THAT(Leftovers(), IsEmpty());
 }
 
-// Killed at moments spread over the whole run; after each the cache works, and nothing stays for good.
+// The process is killed at moments spread over the whole run. After each kill the cache works, and no unused file
+// stays.
 TEST_F(CacheCli, AKilledProcessLeavesNothingThatIsTrusted) {
   RunJson({"run", "model.onnx", "--outputs", "plain", "--seed", "5"});
   const std::vector<std::string> run = {"run", "model.onnx", "--cache", "cache", "--seed", "5", "--outputs", "killed"};

@@ -24,7 +24,7 @@ std::string ManifestText(const std::string& name, int priority) {
          "]\ndevices: [gpu]\npriority: " + std::to_string(priority) + "\noptions: { device: 0 }\n";
 }
 
-// Only what a test put there.
+// Returns an environment that finds only the plugins in this folder.
 Environment Only(const test::TempDir& folder) {
   EnvironmentOptions options;
   options.plugin_folders = {folder.path()};
@@ -101,16 +101,16 @@ TEST(PluginCatalog, OutlivesTheEnvironmentItCameFrom) {
   EXPECT_EQ(catalog.Folders()[0].origin, "application");
 }
 
-// --- libraries that the application names itself
+// --- libraries that the application names
 
-// A copy of the crashing plugin, which calls itself as its file is called.
+// Copies the crashing plugin to a file <name>.so. The plugin reports the name of its file as its own.
 std::filesystem::path Library(const test::TempDir& folder, const std::string& name) {
   const std::filesystem::path path = folder / (name + ".so");
   std::filesystem::copy_file(EPIPHYTE_CRASHING_PLUGIN, path, std::filesystem::copy_options::overwrite_existing);
   return path;
 }
 
-// Adding must fail, with one line, and change nothing.
+// Adding the library must fail with a message of one line and change nothing. Returns the message.
 std::string Refused(PluginCatalog catalog, const std::filesystem::path& library, const PluginLibrary& expected = {},
                     StatusCode code = StatusCode::kEpFail) {
   const size_t before = catalog.List().size();
@@ -145,7 +145,7 @@ TEST(PluginCatalog, ALibraryIsAddedByItsPath) {
   std::vector<std::string> names;
   for (const PluginInfo& plugin : environment.plugins().List()) names.push_back(plugin.name);
   EXPECT_THAT(names, ElementsAre("fine_two", "fine_one"));
-  // It takes part as any other: it claims Add.
+  // An added plugin claims nodes like any other: here Add.
   const auto model = folder.Write("model.onnx", test::AddModel());
   const Placement placement = Placement::Of(environment, model, SessionOptions().AddProvider("fine_one"));
   EXPECT_THAT(placement.providers(), ElementsAre("fine_one"));
@@ -162,7 +162,7 @@ TEST(PluginCatalog, WhatIsAddedComesBeforeWhatIsFoundAndOnce) {
   for (const PluginInfo& plugin : environment.plugins().List()) states.push_back(plugin.state);
   EXPECT_THAT(states, ::testing::UnorderedElementsAre("Loaded", "Shadowed"));
   EXPECT_THAT(Refused(environment.plugins(), library, {}, StatusCode::kInvalidArgument), HasSubstr("each once"));
-  // Another library with that name, while the first is in use.
+  // Another library with this name is refused while the first is in use.
   EXPECT_THAT(Refused(environment.plugins(), found / "fine_one.so", {}, StatusCode::kInvalidArgument),
               HasSubstr("'fine_one'"));
 }
@@ -171,7 +171,7 @@ TEST(PluginCatalog, LibrariesThatAreNoGoodAreRefusedWithOneMessage) {
   test::TempDir nothing;
   test::TempDir folder;
   const PluginCatalog catalog = Only(nothing).plugins();
-  const auto fine = Library(folder, "fine_one");  // once: a library that is open stays mapped
+  const auto fine = Library(folder, "fine_one");  // copied once: an open library stays mapped
   EXPECT_THAT(Refused(catalog, folder / "absent.so"), HasSubstr("LibraryMissing"));
   EXPECT_THAT(Refused(catalog, folder.path()), HasSubstr("no regular file"));
   EXPECT_THAT(Refused(catalog, folder.Write("text.so", "not a library")), HasSubstr("not a shared library"));
@@ -180,7 +180,7 @@ TEST(PluginCatalog, LibrariesThatAreNoGoodAreRefusedWithOneMessage) {
   EXPECT_THAT(Refused(catalog, fine, {.sha256 = "12"}, StatusCode::kInvalidArgument), HasSubstr("no SHA-256"));
 }
 
-// These would end the process if they were opened, or initialized.
+// These libraries would end the process if they were opened or initialized.
 TEST(PluginCatalog, ALibraryIsNotOpenedAgainstItsDigestNorInitializedAgainstThePolicy) {
   test::TempDir nothing;
   test::TempDir folder;

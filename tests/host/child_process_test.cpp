@@ -1,4 +1,4 @@
-// Running another program: its end, its outputs, and nothing left open when the system has no more.
+// Running another program: its end, its outputs, and no open descriptor left when the system has no more.
 #include "host/cli/child_process.h"
 
 #include <fcntl.h>
@@ -40,7 +40,7 @@ TEST(ChildProcess, GivesTheInputAndCatchesTheOutputs) {
   EXPECT_EQ(result.code, 3);
 }
 
-// The limit lets a pipe be made, but not moved out of the way.
+// The limit allows making a pipe, but not duplicating its ends to other descriptors.
 TEST(ChildProcess, LeavesNoDescriptorOpenWhenThereAreTooFew) {
   const int before = OpenDescriptors();
   {

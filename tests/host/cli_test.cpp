@@ -1,4 +1,4 @@
-// The command line: what its commands do. Scripts depend on it.
+// The commands of the command line. Scripts depend on their effects.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -22,7 +22,7 @@ class Cli : public ::testing::Test {
  protected:
   ProgramResult Run(const std::vector<std::string>& arguments) { return RunEpiphyte(arguments, folder_.path()); }
 
-  // Succeeds, prints one JSON document and nothing else.
+  // Runs a command that must succeed and print one JSON document and nothing else.
   Json RunJson(std::vector<std::string> arguments) {
     arguments.push_back("--json");
     ProgramResult result = Run(arguments);
@@ -220,7 +220,7 @@ TEST_F(Cli, RunTakesAFileForAnInitializerThatIsAnInput) {
   folder_.Write("model.onnx", OverridableModel());
   EXPECT_THAT(Run({"run", "model.onnx", "--save-inputs", "in", "--outputs", "usual"}).err,
               HasSubstr("'w'), so that a run may give them"));
-  // Any tensor of that type will do.
+  // Any tensor with the same type can be the input.
   std::filesystem::copy_file(folder_ / "usual/output_0.pb", folder_ / "in/initializer_w.pb");
   const ProgramResult given = Run({"run", "model.onnx", "--inputs", "in", "--outputs", "given", "--json"});
   EXPECT_EQ(Json::parse(given.out)["inputs"].size(), 1u);

@@ -1,4 +1,4 @@
-// Messages of the command line about wrong usage.
+// The command line's messages about wrong usage.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 
 const std::vector<std::string> kCommands = {"plugins", "doctor", "place", "compile", "run", "bench", "inspect"};
 
-// Failure is one line on standard error in the one form, and nothing on standard output.
+// A failing command prints one line of the common form on standard error, and nothing on standard output.
 void ExpectError(const ProgramResult& result, const std::string& part) {
   EXPECT_GT(result.code, 0);
   EXPECT_LT(result.code, 128) << "killed by a signal";
@@ -153,7 +153,7 @@ TEST_F(CommandLineWithModel, FullDiskIsNoSuccess) {
   EXPECT_THAT(ReadFile(folder_ / "err"), HasSubstr("standard output"));
 }
 
-// --- --json: one document in any case
+// --- --json: prints one document in every case
 
 Json ErrorOf(const ProgramResult& result) {
   const Json json = Json::parse(result.out, nullptr, false);

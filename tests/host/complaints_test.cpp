@@ -1,5 +1,5 @@
-// Complaints of ONNX Runtime users that show only in whole programs. Complaints that other tests cover are not
-// repeated. Complaints about messages and formats are in tests/context/complaints_test.cpp.
+// Complaints of ONNX Runtime users that only occur in whole programs. Complaints that other tests cover are not
+// repeated. Those about messages and formats are in tests/context/complaints_test.cpp.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -52,7 +52,7 @@ TEST_F(ProgramComplaint, EveryCommandWithASessionTakesTheSameOptions) {
   EXPECT_THAT(Names("models"), ElementsAre("bench_ctx.onnx", "mask.onnx", "run_ctx.onnx"));
 }
 
-// microsoft/onnxruntime#22131: loading fails without naming the file, and nothing else can be learned about the model.
+// microsoft/onnxruntime#22131: loading fails without naming the file, and no tool can show more about the model.
 TEST_F(ProgramComplaint, AModelWhosePayloadIsGoneSaysSoAndCanStillBeInspected) {
   ASSERT_EQ(Run({"compile", Model("mask.onnx"), "--ep", "cpu"}).code, 0);
   fs::remove(Model("mask_cpu.bin"));
@@ -65,7 +65,7 @@ TEST_F(ProgramComplaint, AModelWhosePayloadIsGoneSaysSoAndCanStillBeInspected) {
   EXPECT_THAT(check.out, AllOf(HasSubstr("EpiphyteCPU"), HasSubstr("mask_cpu.bin")));
 }
 
-// microsoft/onnxruntime#23431: the process goes away without a word when a context can't be loaded.
+// microsoft/onnxruntime#23431: the process ends without a message when a context can't be loaded.
 TEST_F(ProgramComplaint, AContextThatCannotBeLoadedIsOneLineAndAnExitCode) {
   folder_.Write("models/foreign_ctx.onnx", ForeignContextModel());
   const ProgramResult result = Run({"run", Model("foreign_ctx.onnx")});

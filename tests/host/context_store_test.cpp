@@ -1,4 +1,4 @@
-// Context stores of an application: in memory through the API, and encrypted, as the example application does it.
+// Context stores of an application: in memory through the API, and encrypted, as in the example application.
 #include <gmock/gmock.h>
 
 #include <functional>
@@ -121,7 +121,7 @@ TEST_F(MemoryStoreTest, ContextsInTheStoreAreInspectedCheckedAndVerified) {
   EXPECT_THAT(InspectContext(model, store_).nodes[0].problem, HasSubstr("model_cpu.bin"));
   EXPECT_EQ(CheckContext(environment_, model, /*with_payloads=*/true, store_).verdict, ContextVerdict::kUnsupported);
   EXPECT_THAT(problems(), ::testing::Contains(AllOf(HasSubstr("model_cpu.bin"), HasSubstr("digest"))));
-  // Without the store there is no such file.
+  // Without the store, the model's file does not exist.
   for (const auto& look :
        std::vector<std::function<void()>>{[&] { InspectContext(model); }, [&] { CheckContext(environment_, model); },
                                           [&] { VerifyContext(environment_, model); }}) {
@@ -173,7 +173,7 @@ TEST_F(EncryptedStoreExample, RunsAndLeavesNoPlaintextBehind) {
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("ran from the stored context: 1 outputs"));
 
-  std::vector<float> weights;  // as MatMulModel makes them; any part of them would give the model away
+  std::vector<float> weights;  // MatMulModel's weights; any part of them in the store would be plaintext
   for (int i = 0; i < 12; ++i) weights.push_back(0.25f * static_cast<float>(i) - 1);
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder_ / "store")) {

@@ -119,7 +119,7 @@ TEST_F(ContextTools, ResealAcceptsAChangeOfTheModelAndNotOfItsPayload) {
   EXPECT_EQ(ReadFile(folder_ / "matmul_ctx.onnx"), before);
 }
 
-// Options and a list of providers count in a verdict as they do in a session.
+// Verdicts consider options and a list of providers as sessions do.
 TEST_F(ContextTools, CheckAndVerifyTakeProvidersAndTheirOptions) {
   const std::vector<std::string> other = {"--ep-option", "cpu.precision=int8-dynamic"};
   const auto with = [](std::vector<std::string> arguments, const std::vector<std::string>& more) {

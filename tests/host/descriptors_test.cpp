@@ -1,5 +1,5 @@
-// The command line, started with few file descriptors or without standard streams: one error and a code, and no file
-// gets what should be printed.
+// The command line, started with few file descriptors or without standard streams, ends with one error and an exit
+// code. No file gets output that is meant for a standard stream.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using ::testing::StartsWith;
 class Descriptors : public ::testing::Test {
  protected:
   Descriptors() { folder_.Write("model.onnx", AddModel()); }
-  // Through a shell, which closes and limits what `how` says.
+  // Runs the command through a shell, which closes descriptors or sets limits as `how` says.
   ProgramResult Run(const std::string& command, const std::string& how) {
     return RunProgram("/bin/sh", {"-c", how + " \"$0\" " + command, EPIPHYTE_PROGRAM}, folder_.path(),
                       OnlyPlugins(EPIPHYTE_PLUGIN_FOLDER));

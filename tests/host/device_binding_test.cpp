@@ -1,4 +1,4 @@
-// Bindings: bound values are read and written in-place, in device memory and in host memory.
+// Bindings: bound values are read and written in place, in device memory and in host memory.
 #include <algorithm>
 #include <functional>
 #include <thread>
@@ -190,8 +190,8 @@ TEST_F(DeviceBinding, AnOutputOfAnotherTypeOrShapeIsRefused) {
 }
 
 TEST_F(DeviceBinding, AnOutputMayBeBoundToAnInput) {
-  // An element of Add's result needs only the same element of the input. MatMul needs others, which would be
-  // overwritten.
+  // An element of Add's result depends only on the same element of the input. An element of MatMul's result depends on
+  // others, which writing in place would overwrite.
   for (const ProviderOptions& options : {ProviderOptions{}, ProviderOptions{{"aliases", "1"}}}) {
     for (const std::string provider : {"test_device", "cpu"}) {
       const bool on_device = provider == "test_device";

@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 
 class DeviceRuns : public DeviceValues {
  protected:
-  // Work of device 0 waits as long as there is one of these.
+  // Device 0 starts no work while an object of this class exists.
   class Hold {
    public:
     explicit Hold(test::TestDeviceControl& control) : control_(control) { control_.hold[0] = 1; }
@@ -29,7 +29,7 @@ class DeviceRuns : public DeviceValues {
     test::TestDeviceControl& control_;
   };
 
-  // False after a time in which it must have come true.
+  // Returns false if the condition is still not met after 60 seconds.
   static bool WaitUntil(const std::function<bool()>& reached) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (!reached()) {

@@ -1,5 +1,5 @@
-// Sessions on the test device through the public API, and what must hold after each test: the device has no complaint
-// about the host, and all that the test made there is gone.
+// Sessions on the test device through the public API. After each test, the device must have no complaint about the
+// host, and no object that the test made may exist on the device.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ inline SessionOptions OnDevice(ProviderOptions options = {}) {
 
 inline Value Floats(std::vector<float> data, const Shape& shape) { return Value::Copy<float>(data, shape); }
 
-// 0, 1, 2, …
+// Returns the tensor 0, 1, 2, …
 inline Value Counting(const Shape& shape) {
   Value value = Value::Tensor(ElementType::kFloat, shape);
   float next = 0;
@@ -37,13 +37,13 @@ inline Value Counting(const Shape& shape) {
   return value;
 }
 
-// Numbers of a tensor in any memory.
+// Returns the numbers of a tensor in any memory.
 inline std::vector<float> Read(const Value& value) {
   const Value here = value.ToHost();
   return {here.Data<float>().begin(), here.Data<float>().end()};
 }
 
-// The Error that `call` throws; its message is one line.
+// Returns the Error that `call` throws. Its message must be one line.
 template <typename Call>
 Error ErrorOf(Call&& call) {
   try {
@@ -68,12 +68,12 @@ class DeviceValues : public ::testing::Test {
     EXPECT_EQ(Live(), live_before_) << "buffers, streams and states that nobody released";
   }
 
-  // Folder of the test device and its manifests.
+  // Returns the folder of the test device and its manifests.
   static std::filesystem::path Folder() { return std::filesystem::path(EPIPHYTE_TEST_DEVICE).parent_path(); }
   Session Open(const std::string& model, const SessionOptions& options) {
     return Session(*environment_, std::as_bytes(std::span(model)), options);
   }
-  // "arena" of both plugins, through sessions that are gone by then.
+  // The memories of the two plugins, through sessions that no longer exist.
   Memory Arena() { return Open(test::AddModel(), OnDevice()).MemoryOf("test_device"); }
   Memory Shared() { return Open(test::AddModel(), OnDevice()).MemoryOf("test_device", "shared"); }
   Memory ArenaOfOther() {

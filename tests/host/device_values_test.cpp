@@ -1,4 +1,4 @@
-// Values in the memory of devices: made there, copied there and back, imported, exported, and how long they live.
+// Values in device memory: allocation, copies to and from the device, import, export, and lifetime.
 #include "tests/host/device_values.h"
 
 #include <sys/mman.h>
@@ -275,7 +275,7 @@ TEST_F(DeviceValues, HostMemoryIsImported) {
   EXPECT_EQ(released, 1);
 }
 
-// A memfd with these floats.
+// Returns a memfd with these floats.
 int MemoryFile(const std::vector<float>& data) {
   const int file = memfd_create("values", MFD_CLOEXEC);
   const auto bytes = static_cast<ssize_t>(data.size() * sizeof(float));

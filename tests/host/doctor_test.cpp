@@ -1,5 +1,5 @@
-// epiphyte doctor and plugins that end or hold up the process they are opened in: each is a finding with its place and
-// its end, and the others are listed as ever.
+// epiphyte doctor and plugins that end or block the process in which they are opened. Each becomes a finding with its
+// place and its end, and the other plugins are listed as usual.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <pty.h>
@@ -37,7 +37,8 @@ struct Case {
 constexpr Case kCases[] = {
     {"abort_open", "opening the library", "SIGABRT", "crashed with SIGABRT while the host was opening the library"},
     {"starve_open", "opening the library", "SIGABRT", "found no memory while the host was opening the library"},
-#if !defined(__SANITIZE_THREAD__)  // it ends a process that exits while a library is opened, with its own code
+// ThreadSanitizer ends a process with its own exit code when the process exits while a library is opened.
+#if !defined(__SANITIZE_THREAD__)
     {"exit_open", "opening the library", "exit code 3", "ended the process with exit code 3"},
 #endif
     {"segfault_query", "calling EpPluginQuery", "SIGSEGV", "crashed with SIGSEGV while the host was calling"},
@@ -134,7 +135,7 @@ TEST_F(Doctor, APluginThatDamagesTheReportIsAFindingAndTheOthersAreListed) {
   EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << result.err;
 }
 
-// The test device exports what tests control it by.
+// The test device also exports the symbol through which tests control it.
 TEST_F(Doctor, NotesWhatALibraryExportsBesideTheOneSymbol) {
   std::filesystem::copy_file(EPIPHYTE_TEST_DEVICE, folder_ / "device.so");
   folder_.Write("device.yaml",
@@ -165,7 +166,7 @@ TEST_F(Doctor, PrintsTheSameAsText) {
 
 // --- options
 
-// The cpu plugin's manifest, for a folder of its own.
+// Returns the cpu plugin's manifest, changed so that it works in another folder.
 std::string CpuManifestWith(std::string_view options) {
   std::string text = ReadFile(std::filesystem::path(EPIPHYTE_PLUGIN_FOLDER) / "cpu.yaml");
   const auto replace = [&](const std::string& from, std::string_view to) {
@@ -217,7 +218,7 @@ TEST_F(Doctor, APolicyFileThatSetsWhatThePluginDoesNotTakeIsADefect) {
   EXPECT_THAT(result.err, HasSubstr("cpu (wrong options)"));
 }
 
-// --- for people
+// --- output for people
 
 TEST_F(Doctor, PrintsALineAndAVerdictForEachPlugin) {
   const ProgramResult fine = RunEpiphyte({"doctor", "--disable", "vulkan"}, folder_.path(),
@@ -252,7 +253,7 @@ TEST_F(Doctor, PrintsAllDetailsOfNamedPlugins) {
   EXPECT_THAT(unknown.err, HasSubstr("no plugin named 'cpuu' is installed; did you mean 'cpu'?"));
 }
 
-// Output of the program on a terminal with that many columns.
+// Returns the program's output on a terminal with that many columns.
 std::string OnTerminal(const std::vector<std::string>& arguments, unsigned short columns,
                        const std::map<std::string, std::string>& environment) {
   winsize size = {};
@@ -261,7 +262,7 @@ std::string OnTerminal(const std::vector<std::string>& arguments, unsigned short
   int terminal = -1;
   const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
   if (child == 0) {
-    dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);  // where the progress bar and the verdict go
+    dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);  // standard error has the progress bar and the verdict
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
     std::vector<std::string> words = {EPIPHYTE_PROGRAM};
     words.insert(words.end(), arguments.begin(), arguments.end());

@@ -1,4 +1,4 @@
-// The example's encrypted files: what goes in comes out, and chunks can't be taken apart.
+// The example's encrypted files: reading returns the written bytes, and chunks can't be removed or reordered.
 #include <gmock/gmock.h>
 
 #include "epiphyte/error.hpp"

@@ -21,7 +21,7 @@ class Examples : public ::testing::Test {
     for (const std::filesystem::path& folder : plugins) path += (path.empty() ? "" : ":") + folder.string();
     return RunProgram(std::string(EPIPHYTE_EXAMPLES) + "/" + name, arguments, folder_.path(), OnlyPlugins(path));
   }
-  // Ends well, and prints every one of these.
+  // Expects that the program succeeded and printed each of `parts`.
   void ExpectGood(const ProgramResult& result, const std::vector<std::string>& parts) {
     EXPECT_EQ(result.code, 0) << result.err;
     EXPECT_THAT(result.err, IsEmpty());

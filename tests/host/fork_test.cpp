@@ -1,5 +1,5 @@
-// An application that forks: sessions of the parent refuse to work in the child, at once, and everything that was
-// inherited can be let go of there.
+// An application that forks: sessions of the parent refuse to work in the child, at once. The child can release
+// everything that it inherited.
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 
 std::span<const std::byte> Bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
 
-// The result of `body` in a forked child, or a text about how the child ended.
+// Returns the result of `body` in a forked child, or a text about how the child ended.
 std::string InChild(const std::function<std::string()>& body) {
   int ends[2];
   if (pipe(ends) != 0) return "no pipe";
@@ -62,13 +62,13 @@ class Fork : public ::testing::Test {
  protected:
   Fork() { options_.AddProvider("cpu").SetThreadCount(2); }
 
-  // Large enough for two threads.
+  // The input is large enough for two threads.
   static constexpr int64_t kRows = 200000;
   std::vector<NamedValue> Inputs() const {
     const std::vector<float> numbers(kRows * 3, 2);
     return {{"a", Value::Copy<float>(numbers, {kRows, 3})}, {"b", Value::Copy<float>(numbers, {kRows, 3})}};
   }
-  // "right" when the sums are.
+  // Returns "right" when the sums are right, "wrong" when they aren't, or an error.
   std::string Run(const Session& session) const {
     std::string result;
     const std::string error = ErrorOf([&] {
@@ -142,7 +142,7 @@ TEST_F(Fork, ChildCanReleaseInheritedObjects) {
   EXPECT_FALSE(std::filesystem::exists(dir / "profile.json")) << "the child wrote its parent's profile";
   EXPECT_EQ(InChild([&] {
               session.reset();
-              std::exit(0);  // handlers, and destructors of static objects
+              std::exit(0);  // runs exit handlers and destructors of static objects
               return std::string();
             }),
             "");

@@ -1,4 +1,5 @@
-// epiphyte manifest, as a vendor or a packager uses it: strip after the build, and the digest taken anew.
+// epiphyte manifest, as a vendor or a packager uses it: the library is stripped after the build, and the digest
+// updated.
 #include <gmock/gmock.h>
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// Files that the command line writes: --outputs, --save-inputs, --profile, --svg, --output. Each appears whole or not
-// at all. A target that is no regular file is refused at once.
+// Files that the command line writes: --outputs, --save-inputs, --profile, --svg, --output. Each file appears complete
+// or not at all. A target that is not a regular file is refused at once.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -30,7 +30,7 @@ class OutputFiles : public ::testing::Test {
     fs::create_directory(folder_ / "out");
   }
   ProgramResult Run(const std::vector<std::string>& arguments) {
-    // One that hangs fails here and not at the end of the suite's time.
+    // A command that hangs fails here, not when the suite's time is over.
     std::vector<std::string> words = {"-k", "5", "60", EPIPHYTE_PROGRAM};
     words.insert(words.end(), arguments.begin(), arguments.end());
     return RunProgram("/usr/bin/timeout", words, folder_.path());

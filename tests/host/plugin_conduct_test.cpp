@@ -1,4 +1,4 @@
-// Plugins that change or end the process of their host: what the host notices, restores and reports.
+// Plugins that change or end the process of their host. The tests check what the host detects, restores and reports.
 #include <gmock/gmock.h>
 
 #include <filesystem>

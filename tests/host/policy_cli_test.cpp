@@ -1,4 +1,4 @@
-// Policy on the command line: an administrator's rules, what users see of them, and a run's own settings.
+// Policy on the command line: an administrator's rules, how users see them, and a run's own settings.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -20,7 +20,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using Json = nlohmann::ordered_json;
 
-// The bundled plugins, a user, and an /etc/epiphyte of the test's own.
+// A fixture with the bundled plugins, a user's folders, and a replacement for /etc/epiphyte.
 class PolicyOnTheCommandLine : public ::testing::Test {
  protected:
   PolicyOnTheCommandLine() { folder_.Write("model.onnx", AddModel()); }
@@ -34,7 +34,7 @@ class PolicyOnTheCommandLine : public ::testing::Test {
                  {"EPIPHYTE_TEST_SYSTEM_FOLDER", (folder_ / "etc").string()}});
     return RunEpiphyte(arguments, folder_.path(), more);
   }
-  // State and message of a plugin as `epiphyte plugins` lists it.
+  // Returns state and message of a plugin, as `epiphyte plugins` lists it.
   std::string State(const std::string& name, const std::vector<std::string>& flags = {},
                     const std::map<std::string, std::string>& environment = {}) {
     std::vector<std::string> words = {"plugins", "--json"};

@@ -1,5 +1,5 @@
-// Text for people: names with terminal control sequences, text that would fill pages, and messages that name the wrong
-// remedy.
+// Text for people: names with terminal control sequences, text that would fill pages, and messages that could name a
+// wrong remedy.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Json = nlohmann::json;
 
-// U+009B is "escape [" in one character; U+202E turns what follows it around.
+// U+009B alone means "escape [". U+202E reverses the direction of the following text.
 const std::string kHostileName =
     "x\u202Egnp.exe\u2066\u200F\xC2\x9B"
     "31m\x1b[2J\u2028y";
@@ -127,7 +127,7 @@ TEST_F(PrintedText, AnInputWithoutATypeIsNamed) {
                 AllOf(HasSubstr("type of input 'pixels' is unknown"), HasSubstr("export the model")));
   }
   EXPECT_THAT(ErrorOf([&] { LoadValue(folder_ / "in/input_0.pb", TypeInfo()); }), HasSubstr("input_0.pb"));
-  // A written tensor carries its own type.
+  // The file of a tensor contains its type.
   const float numbers[] = {1, 2};
   SaveValue(folder_ / "v.pb", Value::Copy<float>(numbers, {2}), TypeInfo(), "v");
   EXPECT_EQ(LoadValue(folder_ / "v.pb", TypeInfo::Tensor(ElementType::kFloat)).Data<float>()[1], 2);

@@ -1,5 +1,5 @@
-// exit() while runs, runs without a caller and the making of sessions are under way, as applications do that end on a
-// signal or in an error: the exit code is the application's, and nothing crashes.
+// exit() during runs, asynchronous runs and the creation of sessions, as in applications that end on a signal or an
+// error. The exit code must be the application's, and nothing may crash.
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -33,7 +33,7 @@ class ProcessEnd : public ::testing::Test {
     std::string model = test::MatMulModel();
     std::vector<NamedValue> inputs;
   };
-  // Lives on, as what exit() leaves alone.
+  // The object is leaked, because exit() does not destroy it while threads use it.
   static Work& NewWork() {
     auto* const work = new Work;
     work->options.AddProvider("cpu").SetThreadCount(2);
@@ -48,7 +48,7 @@ class ProcessEnd : public ::testing::Test {
         try {
           body();
         } catch (const Error&) {
-          // The process is ending, which calls are told.
+          // Calls fail because the process is ending.
         }
       }
     }).detach();
@@ -56,7 +56,7 @@ class ProcessEnd : public ::testing::Test {
   [[noreturn]] static void ExitSoon() {
     std::thread([] {
       std::this_thread::sleep_for(std::chrono::seconds(20));
-      _exit(1);  // it hangs
+      _exit(1);  // exit() hangs
     }).detach();
     std::random_device random;
     std::this_thread::sleep_for(std::chrono::microseconds(5000 + random() % 30000));
@@ -79,7 +79,7 @@ class ProcessEnd : public ::testing::Test {
     Loop([&work, session] { session->RunAsync(work.inputs).wait(); });
     ExitSoon();
   }
-  // As many programs have them: exit() destroys the session, which waits for its runs.
+  // Many programs have a static session: exit() destroys it, and its destructor waits for its runs.
   static void EndWithAStaticSession() {
     Work& work = NewWork();
     static const auto session = std::make_unique<Session>(work.environment, ModelBytes(work.model), work.options);
@@ -105,7 +105,7 @@ class ProcessEnd : public ::testing::Test {
   }
 };
 
-// Each ends at another moment.
+// Each repetition ends at another moment.
 constexpr int kTimes = 12;
 
 TEST_F(ProcessEnd, WhileSessionsAreMade) {

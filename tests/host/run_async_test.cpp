@@ -1,4 +1,4 @@
-// Runs with options: cancelled, named and asynchronous ones.
+// Cancelled, tagged and asynchronous runs.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -39,7 +39,7 @@ std::span<const std::byte> Bytes(const std::string& text) { return std::as_bytes
 
 Value Int64s(std::vector<int64_t> data, const Shape& shape) { return Value::Copy<int64_t>(data, shape); }
 
-// Counts to `trips` from 0, or would.
+// Inputs with which the model counts from 0 to `trips`.
 std::vector<NamedValue> Counting(int64_t trips) { return {{"trips", Int64s({trips}, {})}, {"x", Int64s({0}, {1})}}; }
 constexpr int64_t kForEver = int64_t{1} << 60;
 
@@ -180,7 +180,7 @@ TEST_F(RunAsyncTest, HasItsOwnReferencesToTheInputsUntilTheRunIsOver) {
   std::atomic<bool> released = false;
   std::vector<int64_t> x = {40};
   Session session(AtMostAtOnce(1), Bytes(test::CountingModel()));
-  session.RunAsync(Counting(0), {}, [&](RunResult) { begin.get_future().wait(); });  // the only thread is busy
+  session.RunAsync(Counting(0), {}, [&](RunResult) { begin.get_future().wait(); });  // blocks the only thread
   std::future<RunResult> result;
   {
     const Value wrapped = Value::Wrap<int64_t>(x, {1}, [&] { released = true; });
@@ -211,7 +211,7 @@ TEST_F(RunAsyncTest, NoThreadIsStartedBeforeItIsUsedAndNeverMoreThanTheLimit) {
   const Environment environment = AtMostAtOnce(2);
   Session session(environment, Bytes(test::CountingModel()), SessionOptions().SetThreadCount(1));
   session.Run(Counting(3));
-  std::thread([] {}).join();  // ThreadSanitizer has a thread of its own from the first on
+  std::thread([] {}).join();  // ThreadSanitizer starts a thread of its own with the first one
   const size_t before = ThreadsOfThisProcess();
   session.Run(Counting(3));
   EXPECT_EQ(ThreadsOfThisProcess(), before);
@@ -243,7 +243,7 @@ TEST_F(RunAsyncTest, ACallbackMayLetGoOfItsSession) {
   session->emplace(AtMostAtOnce(1), Bytes(test::CountingModel()));
   std::future<RunResult> another = (*session)->RunAsync(Counting(1));
   (*session)->RunAsync(Counting(2), {}, [session, over](RunResult result) {
-    session->reset();  // the environment goes with it
+    session->reset();  // destroys the environment, too
     EXPECT_EQ(Count(result.outputs), 2) << "outputs outlive it";
     over->set_value();
   });
@@ -251,7 +251,7 @@ TEST_F(RunAsyncTest, ACallbackMayLetGoOfItsSession) {
   EXPECT_EQ(Count(another.get().Take()), 1);
 }
 
-// With a single thread, which is in the callback.
+// The only thread is in the callback.
 TEST_F(RunAsyncTest, ACallbackMayLetGoOfAnotherSessionThatHasRuns) {
   const Environment environment = AtMostAtOnce(1);
   std::promise<void> begin;
@@ -312,7 +312,7 @@ TEST_F(RunAsyncTest, ManyThreadsStartAndCancelRunsOfOneSession) {
       });
     }
   }
-  session = Session(environment_, Bytes(test::CountingModel()));  // the last handle of the other goes
+  session = Session(environment_, Bytes(test::CountingModel()));  // drops the last handle of the first session
   EXPECT_EQ(done, 100);
   EXPECT_EQ(cancelled, 100);
 }

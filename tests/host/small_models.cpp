@@ -18,7 +18,7 @@ onnx::ModelProto NewModel() {
   return model;
 }
 
-// A dimension is a size, or a symbol when it is no number.
+// A dimension that is not a number becomes a symbol.
 void SetType(onnx::ValueInfoProto* value, const std::string& name, int element,
              std::initializer_list<std::string> dims) {
   value->set_name(name);

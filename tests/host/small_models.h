@@ -6,43 +6,45 @@
 
 namespace epiphyte::test {
 
-// c = a + b, both float[batch,3].
+// The model c = a + b; both are float[batch,3].
 std::string AddModel();
-// y = x · w, float[2,4] · float[4,3] with w as an initializer: something worth compiling. All such models have the same
-// weights and, as PyTorch's exporter calls it, the same graph name; `negated`: y = -(x · w).
+// The model y = x · w, float[2,4] · float[4,3] with w as an initializer, so that compiling has work to do. All such
+// models have the same weights and the same graph name, as PyTorch's exporter gives it. `negated`: y = -(x · w).
 std::string MatMulModel(bool negated = false);
-// outputs: float sum of two inputs, and the int64 shape of it; input "attention_mask" is int64[batch].
+// A model with two outputs: the float sum of two inputs, and the sum's int64 shape. Input "attention_mask" is
+// int64[batch].
 std::string MaskModel();
-// y = last(… first(x)) on float[2], operators with one input; `double` is Add of a value with itself, `square`
-// its Pow by a constant 2. What the first
-// makes is called "v0", and so on; nodes are called after their operator and place: "Relu_0".
+// The model y = last(… first(x)) on float[2] with operators of one input. `double` is Add of a value with itself, and
+// `square` is Pow with constant exponent 2. The result of the first operator is "v0", and so on. Nodes are named after
+// their operator and position: "Relu_0".
 std::string ChainModel(const std::vector<std::string>& operators);
-// y = x + 1 if `flag`, else -x; on float[2].
+// The model y = x + 1 if `flag`, else y = -x; on float[2].
 std::string IfModel();
-// y is `x`, an int64[1], with 1 added `trips` times, by a Loop.
+// A model with a Loop that adds 1 to `x`, an int64[1], `trips` times.
 std::string CountingModel();
-// present = TensorScatter(past, update, at): writes float[1,2,1,4] into a float[1,2,N,4] at place `at`, int64[1], of
-// the second last axis, as decoders keep keys and values. `attends`: and y = weights · present, float[1,2,1,4] from
-// weights of float[1,2,1,N].
+// The model present = TensorScatter(past, update, at). It writes float[1,2,1,4] into a float[1,2,N,4] at position `at`,
+// int64[1], of the second last axis, as decoders keep keys and values. `attends`: the model also has y = weights ·
+// present, float[1,2,1,4], with weights float[1,2,1,N].
 std::string CacheModel(bool attends = false);
-// y = x · x on float[2,2].
+// The model y = x · x on float[2,2].
 std::string SquareModel();
-// y = x + x on float[2], and then z, the element of y at place `at`, int64[1], which may be none.
+// The model y = x + x on float[2], and z, the element of y at index `at`, int64[1]. An index out of range makes the run
+// fail.
 std::string FailingModel();
-// A model with an operator that no provider has.
+// A model with an operator that no provider supports.
 std::string UnknownOperatorModel();
 // A model with an embedded EPContext node. Its source is "Nobody" and its payload is "bytes of a context".
 std::string ForeignContextModel();
 
-// y = Relu(x) on float[2]: graph, input, output and node are all called so, the output with "_out" behind.
+// The model y = Relu(x) on float[2]. Graph, input and node have this name, and the output has it with "_out" appended.
 std::string NamedModel(const std::string& name);
 // A model like NamedModel, with an input 'pixels' without a type.
 std::string UntypedModel();
-// y = x + w on float[2], with w = [1, 2] an initializer that is an input, too.
+// The model y = x + w on float[2]. w is an initializer [1, 2] that is also an input.
 std::string OverridableModel();
-// y = [1, 2], by a Constant: everything is known without a run.
+// The model y = [1, 2], by a Constant: the result is known without a run.
 std::string KnownModel();
-// RegexFullMatch with that pattern on one string.
+// A model of RegexFullMatch with this pattern on one string.
 std::string PatternModel(const std::string& pattern);
 
 }  // namespace epiphyte::test

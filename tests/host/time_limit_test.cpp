@@ -1,4 +1,4 @@
-// --time-limit: a command ends in time for any input file.
+// --time-limit: a command ends in time whatever its input file is.
 #include <gmock/gmock.h>
 #include <onnx/onnx_pb.h>
 
@@ -14,7 +14,7 @@ namespace {
 using std::chrono::steady_clock;
 using testing::HasSubstr;
 
-// A Loop of 2^62 turns.
+// A model with a Loop of 2^62 iterations.
 std::string EndlessModel() {
   onnx::ModelProto model;
   model.ParseFromString(CountingModel());

@@ -1,4 +1,4 @@
-// Transforms and rewrite rules of an application, through the public API and the bundled CPU plugin.
+// An application's transforms and rewrite rules, through the public API and the bundled CPU plugin.
 #include "epiphyte/transform.hpp"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ Value Floats(std::vector<float> data, const Shape& shape) { return Value::Copy<f
 
 class TransformTest : public ::testing::Test {
  protected:
-  // A session without Epiphyte's own transforms, so that the graph is what the model says.
+  // Makes a session without Epiphyte's own transforms, so that the graph is exactly the model's.
   Session Open(const std::string& model, SessionOptions options) {
     options.Set("epiphyte.graph_optimization_level", "0");
     return Session(environment_, std::as_bytes(std::span(model)), options);
@@ -88,7 +88,7 @@ TEST_F(TransformTest, ARuleRewritesWhatItMatches) {
 }
 
 TEST_F(TransformTest, ARuleGoesOnUntilNothingMatches) {
-  RewriteRule rule;  // Neg(Neg(x)) is x
+  RewriteRule rule;  // Neg(Neg(x)) becomes x
   rule.name = "acme.CancelNeg";
   rule.op_type = "Neg";
   rule.matches = [](const GraphNode& node) {
@@ -110,14 +110,14 @@ TEST_F(TransformTest, AModelsOutputKeepsItsName) {
   EXPECT_THAT(OperatorsOf(direct), ElementsAre("Relu"));
   EXPECT_EQ(direct.outputs()[0].name, "y");
   EXPECT_THAT(RunOn(direct, {1, -1}), ElementsAre(1, 0));
-  // An input can't be called as the output is: an Identity stands between.
+  // An input can't have the output's name, so an Identity connects them.
   Session from_input = Open(test::ChainModel({"Relu"}),
                             [](GraphEditor& graph) { graph.Replace(NodeOf(graph, "Relu"), graph.inputs()[0]); });
   EXPECT_THAT(OperatorsOf(from_input), ElementsAre("Identity"));
   EXPECT_THAT(RunOn(from_input, {1, -1}), ElementsAre(1, -1));
 }
 
-// The natural rule "no Identity", on a graph that needs one.
+// The simple rule "remove Identity", applied to a graph that needs one.
 TEST_F(TransformTest, AnIdentityThatMustStayIsNoEndlessRule) {
   RewriteRule rule;
   rule.name = "acme.NoIdentity";
@@ -322,7 +322,7 @@ TEST_F(TransformTest, CacheKeyHasNameAndVersion) {
   EXPECT_THAT(ListCache(folder / "cache"), SizeIs(2));
 }
 
-// --- hostile
+// --- hostile transforms
 
 TEST_F(TransformTest, OneThatIsNoTransformIsRefused) {
   const auto refused = [](const std::function<void(SessionOptions&)>& add) {

@@ -140,8 +140,8 @@ TEST(TypeInfo, SpellsItselfOut) {
   EXPECT_FALSE(TypeInfo().element().kind() != ValueKind::kEmpty);
 }
 
-// C++ ends the life of a temporary optional before a loop over what it held begins. So a shape is a reference into its
-// type, and a type that is a temporary itself has none.
+// C++ ends the life of a temporary optional before a loop over its content begins. Therefore a shape is a reference
+// into its type, and a temporary type returns no shape.
 template <typename T>
 concept GivesAShape = requires(T&& type) {
   std::forward<T>(type).shape();

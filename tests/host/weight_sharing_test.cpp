@@ -1,4 +1,4 @@
-// ep_weight_sharing_ctx_gen: the specification's command line.
+// ep_weight_sharing_ctx_gen: the command line that the specification describes.
 #include <gmock/gmock.h>
 
 #include "epiphyte/epiphyte.hpp"
@@ -30,7 +30,7 @@ class WeightSharing : public ::testing::Test {
     return names;
   }
 
-  // Output of the model for one input, in a session that shares its weights.
+  // Returns the output of the model for one input, in a session that shares its weights.
   std::vector<float> Output(const std::string& model) const {
     EnvironmentOptions plugins;
     plugins.plugin_folders = {EPIPHYTE_PLUGIN_FOLDER};
@@ -44,7 +44,7 @@ class WeightSharing : public ::testing::Test {
     const auto data = y.Data<float>();
     return {data.begin(), data.end()};
   }
-  // Their graphs are called the same, and neither has the other's numbers.
+  // The graphs of the two models have the same name, but each model must give its own numbers.
   void ExpectTheNumbersOfTheSources(const std::string& folder) const {
     const std::vector<float> first = Output("model1.onnx");
     const std::vector<float> second = Output("model2.onnx");
@@ -112,7 +112,7 @@ TEST_F(WeightSharing, EachModelMayHaveOptionsOfItsOwn) {
   }
 }
 
-// A library that has no manifest in the folders that are searched.
+// The library has no manifest in the folders that are searched.
 TEST_F(WeightSharing, TakesPluginsByTheirLibrary) {
   const ProgramResult result =
       Run({"-e", "nobody", "--plugin", (folder_ / "absent.so").string(), "./model1.onnx,./model2.onnx"});

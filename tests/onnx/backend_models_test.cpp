@@ -1,4 +1,4 @@
-// Every model of ONNX's backend test data is read, written, read again, and compared with libonnx. The tests count the
+// Reads, writes and reads again every model of ONNX's backend test data, and compares with libonnx. The tests count the
 // models, so that an empty folder can't pass.
 #include <filesystem>
 

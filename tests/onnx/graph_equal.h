@@ -8,7 +8,7 @@
 
 namespace epiphyte::test {
 
-// "" when equal, else the first difference.
+// Returns "" when the graphs are equal, else the first difference.
 inline std::string Difference(const core::Graph& a, const core::Graph& b);
 
 inline std::string Difference(const core::Constant& a, const core::Constant& b) {
@@ -27,7 +27,7 @@ inline std::string Difference(const core::TypePtr& a, const core::TypePtr& b) {
 
 inline std::string Difference(const core::Attribute& a, const core::Attribute& b) {
   if (a.name() != b.name() || a.type() != b.type()) return "attribute " + a.name() + " != " + b.name();
-  // Bytes, so that a NaN equals itself.
+  // Floats are compared as bytes, so that a NaN equals itself.
   const bool floats =
       a.floats().size() == b.floats().size() &&
       (a.floats().empty() || std::memcmp(a.floats().data(), b.floats().data(), a.floats().size() * sizeof(float)) == 0);

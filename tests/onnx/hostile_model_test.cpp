@@ -1,4 +1,4 @@
-// Models that are damaged, contradictory or made to harm: each gives its status code and one clear line, never a crash.
+// Models that are damaged, contradictory or malicious. Each gives its status code and one clear line, never a crash.
 
 #include <set>
 #include <string>
@@ -13,7 +13,7 @@ namespace {
 
 using core::StatusCode;
 
-// A small model with something of everything: typed and raw tensors, a nested graph, a function, attributes, metadata.
+// A small model with every kind of content: typed and raw tensors, a nested graph, a function, attributes, metadata.
 std::string SmallModel() {
   ProtoModel model;
   model.Opset("local", 1);
@@ -45,7 +45,7 @@ std::string SmallModel() {
   return model.Bytes();
 }
 
-// Reads, inlines and writes the model. Whatever comes in is accepted, or refused with an Error of one line; returns
+// Reads, inlines and writes the model. The model must be accepted, or refused with an Error of one line. Returns
 // whether it was refused.
 bool MustNotCrash(const std::string& bytes) {
   try {
@@ -73,7 +73,7 @@ TEST(HostileModel, TruncatedAtEveryLength) {
     }
     MustNotCrash(bytes);
   }
-  // Only a cut between two fields of the outermost message leaves a model.
+  // Only a cut between two fields of the outermost message leaves a valid model.
   EXPECT_GT(refused, static_cast<int>(whole.size()) - 10);
 }
 
@@ -228,7 +228,7 @@ TEST(HostileModel, DeclaredTypesMustNotContradictTheNodes) {
     ExpectError([&] { model.Read(); }, StatusCode::kInvalidGraph, parts);
   };
   refuse(kInt64, {"2", "3"}, {"Relu node", "'y'", "int64", "float"});
-  // A wrong shape is what exporters often leave behind; the node knows better.
+  // Exporters often leave wrong shapes behind, so the shape that the node implies wins.
   for (const std::vector<std::string>& dims : std::vector<std::vector<std::string>>{{"2", "4"}, {"2", "3", "1"}, {}}) {
     ProtoModel model;
     model.Input("x", kFloat, {"2", "3"}).Output("y", kFloat, dims);
@@ -251,7 +251,7 @@ TEST(HostileModel, AttributesMustBeKnown) {
   };
   refuse(17, "Softmax", {"x"}, axes, {"Softmax-13 has no attribute 'axes'", "did you mean 'axis'?"});
   refuse(17, "Relu", {"x"}, integer("inplace"), {"Relu-14 has no attribute 'inplace'", "it has none"});
-  // Versions that only the overlay knows; one that has lost an attribute, and one that has another type for it.
+  // These versions are only in the overlay. Some have lost an attribute, and others have one with a new type.
   refuse(18, "ReduceMean", {"x"}, axes, {"ReduceMean-18 has no attribute 'axes'"});
   refuse(18, "Mish", {"x"}, integer("alpha"), {"Mish-18 has no attribute 'alpha'"});
   refuse(24, "Swish", {"x"}, integer("alpha"), {"attribute 'alpha' is of type int, float expected"});
@@ -315,7 +315,7 @@ TEST(HostileModel, AbsurdAttributesAreRefused) {
       }
     }
     const bool is_refused = read(op, "group", {0}, true);
-    // ConvTranspose with this group is refused by providers, when the session is made.
+    // Providers refuse ConvTranspose with this group when the session is made.
     if (op == "Conv") EXPECT_TRUE(is_refused);
   }
   for (const std::string op : {"DepthToSpace", "SpaceToDepth"}) {
@@ -339,8 +339,8 @@ TEST(HostileModel, AbsurdAttributesAreRefused) {
   EXPECT_GT(refused, tried / 2) << "of " << tried;
 }
 
-// Libonnx's inference functions would read attributes and dimensions that aren't there. tests/onnx/inference_sweep
-// tries every operator; these are what a user sees.
+// libonnx's inference functions would read attributes and dimensions that don't exist. tests/onnx/inference_sweep tries
+// every operator; these are the messages that a user sees.
 TEST(HostileModel, ScanWithoutItsAttributesIsRefusedInEveryVersion) {
   for (const int64_t opset : {8, 9, 11, 16, 19, 21, 23, 24, 25}) {
     const auto refuse = [&](bool has_count, std::string_view missing) {
@@ -356,7 +356,7 @@ TEST(HostileModel, ScanWithoutItsAttributesIsRefusedInEveryVersion) {
   }
 }
 
-// A declared scalar is no rank to hold against it: models of others declare any input so.
+// A declared scalar is accepted, because models of other tools declare any input as a scalar.
 TEST(HostileModel, RecurrentInputsOfOtherRanksAreRefused) {
   for (const int64_t opset : {3, 7, 14, 22}) {
     for (const std::string op : {"RNN", "GRU", "LSTM"}) {
@@ -407,7 +407,7 @@ TEST(HostileModel, InputsOfUnknownTypeLeaveOutputsUnknown) {
 }
 
 std::string Nested(int depth) {
-  // A GraphProto in an attribute in a node in a GraphProto …, built from the inside.
+  // Builds nested messages from the inside out: a GraphProto in an attribute of a node in a GraphProto, and so on.
   const auto field = [](int number, const std::string& bytes) {
     std::string text(1, static_cast<char>(number << 3 | 2));
     size_t size = bytes.size();

@@ -1,4 +1,4 @@
-// Reading of well-formed models.
+// Reading well-formed models.
 #include "core/onnx/model_reader.h"
 
 #include <gmock/gmock.h>
@@ -70,7 +70,7 @@ TEST(ModelReader, AnInitializerThatIsAnInputIsOverridable) {
   EXPECT_EQ(w.default_value()->byte_size(), 8u);
   EXPECT_FALSE(w.IsConstant());
   EXPECT_EQ(w.type()->ToString(), "tensor(float)[N]") << "a run may give another size";
-  // The initializer knows better.
+  // If the declared shape contradicts the initializer, the initializer's shape wins.
   EXPECT_EQ(read(8, {"3"}, {}).graph->FindValue("w")->type()->ToString(), "tensor(float)[2]");
   core::ReadOptions constant;
   constant.constant_initializers = true;
@@ -118,7 +118,7 @@ TEST(ModelReader, ReadsAttributesOfEveryKind) {
   body->set_name("body");
   ProtoModel::AddNode(body, "Neg", {"x"}, {"z"});
   body->add_output()->set_name("z");
-  // Defaults of protobuf are not in the bytes; the type says that there is a value.
+  // Protobuf does not write default values. The attribute's type says that there is a value.
   ProtoModel::Attribute(node, "zero", onnx::AttributeProto::INT);
 
   const Model model = source.Read();
@@ -146,7 +146,7 @@ TEST(ModelReader, NestedGraphsSeeTheValuesAroundThem) {
     ProtoModel::AddNode(branch, "Neg", {"a"}, {"r"});
     branch->add_output()->set_name("r");
   }
-  source.Node("Abs", {"x"}, {"a"});  // after its use inside the If
+  source.Node("Abs", {"x"}, {"a"});  // its use inside the If comes first
   const Model model = source.Read();
   ASSERT_EQ(model.graph->node_count(), 2u);
   EXPECT_TRUE(model.graph->nodes()[0]->Is("Abs"));
@@ -160,7 +160,7 @@ TEST(ModelReader, NestedGraphsSeeTheValuesAroundThem) {
 }
 
 TEST(ModelReader, ViewsAlignedRawDataInPlaceAndCopiesTheRest) {
-  // One more byte in the producer's name moves the data by one byte.
+  // Each additional byte in the producer's name moves the data by one byte.
   int views = 0;
   for (int shift = 0; shift < 8; ++shift) {
     ProtoModel source;

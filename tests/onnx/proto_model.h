@@ -1,5 +1,5 @@
-// Models for the tests, made with protobuf itself, so that the core's own reader and writer are checked against it. No
-// other test file includes libonnx, because its headers need two macros.
+// Models for tests, made with protobuf itself, so that the core's own reader and writer are checked against protobuf.
+// No other test file includes libonnx, because its headers need two macros.
 #pragma once
 
 #ifndef ONNX_NAMESPACE
@@ -41,7 +41,7 @@ struct ProtoModel {
     return *this;
   }
 
-  // Dims: a number, "name" through `symbols`, or -1 for unknown.
+  // `dims` are numbers, names of symbols, or -1 for unknown dimensions.
   static void SetTensorType(onnx::ValueInfoProto* value, const std::string& name, int32_t element,
                             const std::vector<std::string>& dims) {
     value->set_name(name);
@@ -65,7 +65,7 @@ struct ProtoModel {
     SetTensorType(graph().add_output(), name, element, dims);
     return *this;
   }
-  // An output of which only the name is declared.
+  // Adds an output of which only the name is declared.
   ProtoModel& Output(const std::string& name) {
     graph().add_output()->set_name(name);
     return *this;
@@ -131,7 +131,7 @@ inline constexpr int32_t kFloat = onnx::TensorProto::FLOAT;
 inline constexpr int32_t kInt64 = onnx::TensorProto::INT64;
 inline constexpr int32_t kBool = onnx::TensorProto::BOOL;
 
-// The model y = Relu(x), x float[2,3].
+// Returns the model y = Relu(x), with x float[2,3].
 inline ProtoModel ReluModel(int64_t opset = 17) {
   ProtoModel model(opset);
   model.Input("x", kFloat, {"2", "3"}).Output("y", kFloat, {"2", "3"});
@@ -139,7 +139,7 @@ inline ProtoModel ReluModel(int64_t opset = 17) {
   return model;
 }
 
-// Expects core::Error with that code. Its message must be one line and contain all the given parts.
+// Expects a core::Error with that code. Its message must be one line and contain all of `parts`.
 inline void ExpectError(const std::function<void()>& action, core::StatusCode code,
                         const std::vector<std::string>& parts) {
   try {

@@ -55,7 +55,7 @@ core::SessionOptions MakeOptions(const BackendRunOptions& options) {
   return session_options;
 }
 
-// The same value in guarded memory: a kernel that reads past its end stops the case.
+// Returns the same value in guarded memory: a kernel that reads past its end stops the case.
 core::ValuePtr Guarded(core::ValuePtr value) {
   if (!value || !value->IsTensor() || value->type() == core::DataType::kString) return value;
   std::shared_ptr<void> memory = GuardedMemory(value->byte_size());
@@ -100,8 +100,8 @@ std::string RunDataSet(core::Session& session, const fs::path& set, const confor
   return "";
 }
 
-// Some cases declare an input's shape and come with data of another one. The data is what was run to get the expected
-// outputs, so the declaration goes. Returns whether it did.
+// Removes input shapes that contradict the data. Some cases declare a wrong shape, but the expected outputs are those
+// of the data. Returns whether a shape was removed.
 bool DropWrongShapes(onnx::ModelProto& model, const fs::path& set) {
   bool changed = false;
   const std::vector<fs::path> files = NumberedFiles(set, "input_");
@@ -122,14 +122,14 @@ bool DropWrongShapes(onnx::ModelProto& model, const fs::path& set) {
   return changed;
 }
 
-// The case's own model, or a corrected copy in `temp`.
+// Returns the path of the case's own model, or of a corrected copy in `temp`.
 fs::path CorrectedModel(const BackendCase& test, onnx::ModelProto& model, const TempDir& temp) {
   if (!DropWrongShapes(model, test.folder / "test_data_set_0")) return test.folder / "model.onnx";
   return temp.Write("corrected.onnx", model.SerializeAsString());
 }
 
-// The first node that none of the listed providers has, and the reason; "" when they have all nodes. If everything was
-// computed before the run and no node is left, the model counts as unclaimed.
+// Returns the first node that no listed provider claims, with the reason; "" when they claim all nodes. If everything
+// was computed before the run and no node is left, the model counts as unclaimed.
 std::string FindUnclaimed(const core::Placement& placement, const std::vector<std::string>& providers) {
   for (const core::NodePlacement& node : placement.nodes) {
     if (std::find(providers.begin(), providers.end(), node.provider) != providers.end()) continue;
@@ -140,7 +140,7 @@ std::string FindUnclaimed(const core::Placement& placement, const std::vector<st
   return placement.nodes.empty() ? "no node is left to run" : "";
 }
 
-// A session of a case's model. Null when only claimed cases are to be run and this one isn't: then *unclaimed says why.
+// Makes a session of a case's model. With claimed_only, returns null for an unclaimed case, and *unclaimed says why.
 std::unique_ptr<core::Session> OpenCase(core::Environment& environment, const fs::path& model,
                                         const core::SessionOptions& session_options, const BackendRunOptions& options,
                                         std::string* unclaimed) {
@@ -149,7 +149,7 @@ std::unique_ptr<core::Session> OpenCase(core::Environment& environment, const fs
     session = std::make_unique<core::Session>(environment, model, session_options);
   } catch (const core::Error& error) {
     if (!options.claimed_only || error.code() != core::StatusCode::kNotImplemented) throw;
-    *unclaimed = error.message();  // not even by the fallback
+    *unclaimed = error.message();  // the fallback can't run it either
     return nullptr;
   }
   if (options.claimed_only) *unclaimed = FindUnclaimed(session->placement(), options.providers);
@@ -197,7 +197,7 @@ std::string RunBackendCase(core::Environment& environment, const BackendCase& te
       if (compile == nullptr) return std::string(kNotClaimed) + unclaimed;
       if (compile->context_output() == nullptr) return "compiling wrote no context model";
       model = context_model;
-      if (options.embed_context) {  // alone, so that a payload that is beside it is missed
+      if (options.embed_context) {  // the model is moved away from any payload file, which must not be needed
         model = alone / "model_ctx.onnx";
         fs::rename(context_model, model);
       }

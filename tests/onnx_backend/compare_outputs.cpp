@@ -2,9 +2,9 @@
 //
 // Compares output_<N>.pb of two folders. Each output gives one line with the largest absolute and relative difference.
 // The last line is the largest absolute difference of all. The exit code is 0 when everything is within the tolerance.
-// With --top1 the exit code is 0 when the largest float is the same one in each row (last dimension) of each output.
-// With --rms the last line is the root mean square of the differences, divided by that of the expected numbers, of the
-// worst float output. The exit code is then 0 when the outputs could be compared.
+// With --top1 the exit code is 0 when, in each row (last dimension) of each output, the same element is the largest.
+// With --rms the last line is for the worst float output: the root mean square of the differences, divided by that of
+// the expected numbers. The exit code is then 0 when the outputs could be compared.
 
 #include <algorithm>
 #include <cmath>
@@ -26,7 +26,7 @@ namespace {
 
 constexpr const char* kUsage = "usage: epiphyte_compare_outputs ACTUAL EXPECTED [--rtol R] [--atol A] [--top1 | --rms]";
 
-// In how many rows another float is the largest.
+// Returns the number of rows in which another element is the largest.
 size_t RowsWithAnotherLargest(const core::Value& actual, const core::Value& expected) {
   const std::span<const int64_t> dims = expected.dims();
   if (actual.type() != core::DataType::kFloat || expected.type() != core::DataType::kFloat ||

@@ -1,7 +1,7 @@
 // onnx_backend_test DIR [--list] [--ep NAME[,NAME]...] [--via-context | --via-embedded-context] [--filter GLOB]
 //                   [--expect FILE]... [--ep-option PROVIDER.KEY=VALUE]... [--claimed] [--why] [--at-least N] [--runs N]
 //
-// Runs every case below DIR that is in the layout of ONNX's backend tests. Each failing case gives one line. The last
+// Runs every case below DIR that has the layout of ONNX's backend tests. Each failing case gives one line. The last
 // line is "N passed, N failed". The exit code is 0 when all passed or, with --expect, when exactly the listed ones
 // failed.
 //
@@ -98,7 +98,7 @@ Arguments ParseArguments(int argc, char** argv) {
     throw std::invalid_argument("'" + arguments.root.string() + "' is not a folder; Debian's libonnx-testdata has " +
                                 "cases in /usr/share/libonnx-testdata/data");
   }
-  // Only a provider that was asked for writes contexts; the automatic fallback does not.
+  // Only an explicitly listed provider writes contexts; the automatic fallback does not.
   if (arguments.run.via_context && arguments.run.providers.empty()) arguments.run.providers = {"cpu"};
   return arguments;
 }
@@ -149,7 +149,7 @@ int Main(const Arguments& arguments) {
   if (!arguments.expectations.empty()) {
     std::set<std::string> expected;
     for (const std::filesystem::path& file : arguments.expectations) expected.merge(ReadExpectations(file));
-    for (const std::string& name : not_claimed) expected.erase(name);  // whether it would fail isn't known
+    for (const std::string& name : not_claimed) expected.erase(name);  // these cases did not run
     const std::vector<std::string> surprises = FindSurprises(expected, results);
     for (const std::string& surprise : surprises) std::printf("UNEXPECTED: %s\n", surprise.c_str());
     good = surprises.empty();

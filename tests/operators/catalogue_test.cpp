@@ -132,7 +132,7 @@ TEST(QuantizedForm, ExistsForTheOperatorsOfTheKitsRules) {
   }
 }
 
-// Operators with cases but without sizes: newer than ONNX Runtime's, or replaced by others long ago.
+// Operators with cases but without sizes. They are newer than ONNX Runtime's, or were replaced by others long ago.
 constexpr std::string_view kWithoutSizes[] = {"BitCast", "CastLike", "CumProd", "Scatter", "Upsample"};
 
 TEST(Sizes, ExistForEveryOperatorWithCases) {

@@ -3,7 +3,7 @@
 // Runs the catalogue of operators on plugins of the build tree. Prints a line for each operator and a closing line for
 // each provider. The files expected/<provider>.txt beside this one list the cases that must fail.
 //
-// Exit code 0: all is as expected; 1: it isn't; 2: wrong arguments; 77: there is no device for one of the providers.
+// Exit code 0: all results are as expected; 1: some are not; 2: wrong arguments; 77: a provider has no device.
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <filesystem>
@@ -21,16 +21,16 @@ namespace {
 
 constexpr int kNoDevice = 77;
 
-// How far results of a provider of this repository may be from the reference; see Tolerance.
+// Returns the tolerance for results of a provider of this repository, compared with the reference.
 Tolerance ToleranceOf(const std::string& provider) {
-  // GPUs divide, and take exponentials, within a few steps of the type.
+  // GPUs divide, and compute exponentials, with errors of a few ULPs of the type.
   if (provider == "vulkan") return {.factor = 4, .ulps = 4};
-  // NPUs round halves upwards, QuantizeLinear rounds them to even.
+  // NPUs round halves upwards; QuantizeLinear rounds them to even.
   if (provider == "npu") return {.quantum = 1};
   return {};
 }
 
-// Returns whether all is as expected.
+// Returns whether all results are as expected.
 bool RunProvider(const std::string& provider, CatalogueOptions options, bool verbose) {
   options.runner = {.provider = provider, .tolerance = ToleranceOf(provider)};
   if (provider == "vulkan" && *vulkan::TestPreference() != '\0')

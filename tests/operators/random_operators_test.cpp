@@ -1,7 +1,7 @@
 // Each operator of the CPU plugin on random cases against a plain reference.
 //
-//   cpu_random_operators --cases 1000                    so many of each operator instead of 20
-//   cpu_random_operators --first 17 --cases 1 --gtest_filter='*MatchReference/Conv'    that one again
+// cpu_random_operators --cases 1000                    1000 cases of each operator instead of 20
+// cpu_random_operators --first 17 --cases 1 --gtest_filter='*MatchReference/Conv'    this case again
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ class RandomOperators : public testing::TestWithParam<OperatorCases> {
     for (uint64_t number = first_case; number < first_case + count && failures < kEnough; ++number) {
       const Case c = make(number);
       const Result result = (TheRunner().*run)(c, Random(number));
-      // The CPU plugin takes every good case. What it doesn't take is refused by the core with the node's name.
+      // The CPU plugin claims every good case. The core refuses any other case with the node's name.
       const bool is_refused = result.verdict == Verdict::kNotClaimed && (c.fails || run == &Runner::RunHostile);
       if (is_refused || result.verdict == Verdict::kPassed || result.verdict == Verdict::kByCore) continue;
       ++failures;
@@ -77,7 +77,7 @@ std::vector<OperatorCases> WithSpecialCases() {
 
 class SpecialNumbers : public RandomOperators {};
 TEST_P(SpecialNumbers, StayWhatTheReferenceMakesOfThem) {
-  // The same cases in the long suite.
+  // The long suite runs the same cases.
   constexpr uint64_t kCases = 20;
   Try([](uint64_t number) { return MakeSpecialCase(GetParam(), number); }, &Runner::Run, kCases);
 }
@@ -93,7 +93,7 @@ class BadOperators : public RandomOperators {};
 TEST_P(BadOperators, AreRefusedByName) { Try(GetParam().make_bad); }
 INSTANTIATE_TEST_SUITE_P(, BadOperators, testing::ValuesIn(WithBadCases()), NameOf);
 
-// Operators of ai.onnx without random cases, and why.
+// Operators of ai.onnx without random cases, each with the reason.
 struct Uncovered {
   std::string_view op_type;
   std::string_view why;
@@ -125,7 +125,7 @@ TEST(RandomOperatorsList, HasEveryKernelOrSaysWhyNot) {
 
 }  // namespace
 
-// Name tests in messages and lists.
+// GoogleTest shows the name in messages and lists.
 void PrintTo(const OperatorCases& op, std::ostream* os) { *os << op.op_type; }
 
 }  // namespace epiphyte::operators

@@ -97,7 +97,7 @@ TEST(FormConvexGroups, UnitsAreNotSplit) {
     c = Relu(x)
     out b, c
   )");
-  // c alone would be in the first group; b can only be in the second.
+  // On its own, c would be in the first group. But b can only be in the second, and the unit stays together.
   EXPECT_EQ(GroupNames(*graph, {{"a"}, {"b", "c"}}), (Groups{{"a"}, {"b", "c"}}));
 }
 
@@ -215,7 +215,7 @@ std::set<size_t> Ids(const std::vector<Node*>& nodes) {
   return ids;
 }
 
-// The graph with each group contracted has an order.
+// Returns whether the graph is acyclic when each group is contracted into one node.
 bool IsAcyclicWhenFused(const Graph& graph, const std::vector<std::vector<Node*>>& groups) {
   std::map<const Node*, size_t> item;
   for (size_t i = 0; i < groups.size(); ++i) {
@@ -270,7 +270,7 @@ TEST(FormConvexGroupsProperty, SingleNodesFormConvexAcyclicGroupsOfTheLeastNumbe
     EXPECT_EQ(grouped, supported) << "every supported node is in a group";
     EXPECT_TRUE(IsAcyclicWhenFused(*graph, groups)) << "trial " << trial;
 
-    // No fewer groups can do: some path enters the supported set that often.
+    // Fewer groups are impossible, because some path enters the supported set that often.
     std::vector<size_t> entries(graph->node_count(), 0);
     for (const auto& node : graph->nodes()) {
       size_t& here = entries[node->id()];
@@ -331,7 +331,7 @@ TEST(FormConvexGroupsProperty, WithRulesGroupsStayConvexAndExactUnitsAreGroupsOf
       if (choice == 0) continue;
       if (choice == 1 && !units.empty() && units.back().size() < 4) {
         units.back().push_back(node.get());
-        // Claims that aren't convex are dropped before they come here.
+        // Callers drop claims that aren't convex, so FormConvexGroups never gets any.
         if (BruteForceConvex(reach, Ids(units.back()))) continue;
         units.back().pop_back();
       }

@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Supports single nodes of the given operators.
+// Returns a provider that supports single nodes of the given operators.
 PartitionProvider Supporting(std::string name, std::vector<std::string> operators) {
   PartitionProvider provider;
   provider.name = name;
@@ -66,7 +66,7 @@ Attribute Body(std::unique_ptr<Graph> body, std::string name = "then_branch") {
   return Attribute::Subgraph(std::move(name), std::move(body));
 }
 
-// y = If(c) { t = Relu(x); inner = Add(t, w) }, z = Neg(y)
+// The graph y = If(c) { t = Relu(x); inner = Add(t, w) }, z = Neg(y).
 std::unique_ptr<Graph> GraphWithIf() {
   auto graph = ParseGraph(R"(
     in    c: bool
@@ -178,7 +178,7 @@ TEST(Partitioner, NamesThatAreTakenAreNotGivenAgain) {
   EXPECT_EQ(result.partitions[1].name, "p_test_cpu_3");
 }
 
-// "test" with provider "a_cpu" and "test_a" with provider "cpu".
+// Name "test" with provider "a_cpu" gives the same text as name "test_a" with provider "cpu".
 TEST(PartitionNames, TheSameTextFromOtherPartsGetsAnotherNumber) {
   PartitionNames names;
   EXPECT_EQ(names.Next("", "test", "a_cpu"), "test_a_cpu_0");

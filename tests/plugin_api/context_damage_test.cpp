@@ -1,5 +1,5 @@
-// The cpu plugin's payload, straight through the ABI, without the host's digest check. For any bytes the answer is an
-// error or correct numbers.
+// The cpu plugin's payload through the ABI, without the host's digest check. For any bytes the result is an error or
+// correct numbers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// Packed weights, constants, texts, numbers: something of all that a payload can hold.
+// A model with every kind of content in its payload: packed weights, constants, strings, numbers.
 constexpr std::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>
   g (float[2, 3] x, int64[2] i) => (float[2, 2] y)
   <float[3, 2] w = {1, 2, 3, 4, 5, 6}, float[2] b = {0.5, -0.5}> {
@@ -48,7 +48,7 @@ class ContextDamage : public testing::Test {
     }
     return RunKernel(kernel, inputs);
   }
-  // The failure of loading and running these bytes. Different numbers are a failure of the test.
+  // Returns the error of loading and running these bytes, or "OK". Wrong numbers fail the test.
   std::string Outcome(const std::string& bytes, bool compare = true) {
     return FailureOf([&] {
       auto kernels = cpu_.Load(*cpu_.Make({}), model_, ToBlob(bytes));
@@ -82,7 +82,8 @@ kit::container::Header HeaderOf(const std::string& bytes) {
   std::memcpy(&header, bytes.data(), sizeof header);
   return header;
 }
-// Offsets of the bytes that describe plans: the table, and the section that begins with the partition's name.
+// Returns the offsets of the bytes that describe plans: the table, and the section that begins with the partition's
+// name.
 std::vector<size_t> DescriptionBytes(const std::string& bytes, const std::string& partition) {
   std::vector<size_t> places;
   for (size_t at = 0; at < sizeof(kit::container::Header) + HeaderOf(bytes).table_size; ++at) places.push_back(at);
@@ -121,7 +122,8 @@ TEST_F(ContextDamage, EveryFlipIsSeen) {
   }
 }
 
-// Digests keep damage out, not malice: with fitting ones every field of header and table is checked for itself.
+// Digests detect damage, not forgery. With matching digests, every field of header and table must be checked on its
+// own.
 TEST_F(ContextDamage, FlipsWithFittingDigestsNeverCrash) {
   int refused = 0;
   for (const size_t at : DescriptionBytes(payload_, model_.partitions[0].name)) {
@@ -164,7 +166,8 @@ TEST_F(ContextDamage, ASizeThatOverflowsIsRefused) {
   }
 }
 
-// Constants by which nodes find places, counts and an order. They are large: small ones are copied with their sections.
+// A model with constants that nodes use as positions, counts and orders. They are large, because small constants are
+// copied with their sections.
 std::string SteeringModel() {
   constexpr int kCount = 8192;
   std::string numbers, places, flags;
@@ -191,7 +194,7 @@ std::string SteeringModel() {
     })";
 }
 
-// A payload is a mapped file. A writer that changes it while a session lives may change numbers, and nothing else.
+// A payload is a mapped file. Another process that changes it during a session may change numbers, but nothing else.
 TEST(ContextThatChanges, StillFindsItsPlacesAndCounts) {
   const ProviderHarness cpu("cpu");
   auto provider = cpu.Make({});
@@ -228,7 +231,7 @@ TEST_F(ContextDamage, AContextOfThisMachineIsOptimal) {
   core::ContextHeader header = Header();
   header.blob = ToBlob(payload_);
   EXPECT_EQ(Check(header).verdict, ContextVerdict::kOptimal);
-  // Any of the three descriptions is enough.
+  // Each of the three descriptions is sufficient on its own.
   core::ContextHeader attributes = Header();
   attributes.compatibility_info.clear();
   EXPECT_EQ(Check(attributes).verdict, ContextVerdict::kOptimal);

@@ -1,5 +1,5 @@
-// The example of a plugin with its own operators (plugin_api/examples/custom_operators): the nodes that read their
-// results run on the CPU plugin with real types.
+// The example plugin with its own operators (plugin_api/examples/custom_operators). Nodes that read the operators'
+// results run on the CPU plugin, with the correct types.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

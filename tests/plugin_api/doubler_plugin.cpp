@@ -1,5 +1,5 @@
-// A plugin made with the kit: doubles float tensors (Add(x, x), Mul by a constant 2), with a trivial context format.
-// The tests use it wherever something must not depend on the CPU plugin.
+// A plugin made with the kit that doubles float tensors (Add(x, x), Mul by a constant 2), with a trivial context
+// format. Tests use it where they must not depend on the CPU plugin.
 #include <cstring>
 #include <map>
 #include <memory>
@@ -27,7 +27,7 @@ class ScaleKernel : public kit::Kernel {
   float factor_;
 };
 
-// Results of compilation that the sessions of a share group have in common.
+// Results of compilation that the sessions of a share group share.
 struct Workspace {
   std::mutex mutex;
   std::map<std::string, float> factors;
@@ -87,7 +87,7 @@ class DoublerProvider : public kit::Provider {
 
   std::unique_ptr<kit::Kernel> LoadContext(std::string_view partition, std::span<const std::byte> payload) override {
     const kit::ContextContainer container(payload, {"DOUBLER", 1});
-    // A node without a name stands for the only partition.
+    // An empty partition name stands for the only partition.
     const bool is_only = partition.empty() && container.section_count() == 1;
     const std::span<const std::byte> section = is_only ? container.section(0) : container.Find(partition);
     if (section.size() != sizeof(float)) throw kit::Error(EP_STATUS_INVALID_GRAPH, "a section of 4 bytes is expected");

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Mistakes of a plugin's author that the compiler can report: each is one sentence that names the line to change.
+# Mistakes of a plugin's author that the compiler can report. Each message is one sentence that names the line to
+# change.
 #
 #   mistakes.sh COMPILER SOURCE_FOLDER
 set -eu
@@ -10,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 compile() { "$compiler" "$@" -fsyntax-only -I"$root/plugin_api/include" -I"$kit" "$work/unit.cpp" 2> "$work/errors"; }
 fail() { cat "$work/unit.cpp" "$work/errors"; echo "$1" >&2; exit 1; }
 
-# --- a compiler set to less than C++20: one line, whichever header comes first
+# --- a compiler set to a standard before C++20: one line, whichever header comes first
 
 headers=0
 for header in "$kit"/epiphyte/kit/*/*.hpp; do
@@ -23,7 +24,7 @@ for header in "$kit"/epiphyte/kit/*/*.hpp; do
 done
 [ "$headers" -ge 40 ] || { echo "only $headers headers were found" >&2; exit 1; }
 
-# --- classes that lack something
+# --- classes that lack a member
 
 # plugin BODY: writes a plugin with that body in its provider class
 plugin() {
@@ -63,7 +64,7 @@ refuses 'SUPPORTS COMPILE LOAD VERSION static constexpr bool kMakesContexts = tr
 refuses 'SUPPORTS COMPILE SAVE VERSION static constexpr bool kMakesContexts = true;' 'override LoadContext or LoadContexts'
 refuses 'SUPPORTS COMPILE SAVE LOAD static constexpr bool kMakesContexts = true;' 'declare static constexpr const char* kSdkVersion'
 
-# --- a class that is neither
+# --- a class that is neither a provider nor a plugin
 
 plugin ''
 sed -i 's/struct Mine : kit::Provider {/struct Mine {/' "$work/unit.cpp"

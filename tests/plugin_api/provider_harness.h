@@ -1,4 +1,4 @@
-// A plugin's provider without a session: compile a model's partitions, take the payload, load it, run it.
+// A plugin's provider without a session: compiles a model's partitions, saves the payload, loads it and runs it.
 //
 //   ProviderHarness cpu("cpu");
 //   auto provider = cpu.Make({});
@@ -20,7 +20,8 @@
 
 namespace epiphyte::test {
 
-// Bytes as a mapped file has them: aligned. Ends where an allocation ends, so that sanitizers see what reads beyond.
+// Returns bytes with the alignment of a mapped file. They end where the allocation ends, so that sanitizers detect
+// reads beyond.
 inline core::ContextBlob ToBlob(const std::string& bytes) {
   std::shared_ptr<void> memory(::operator new(bytes.size() + 1, std::align_val_t(64)),
                                [](void* p) { ::operator delete(p, std::align_val_t(64)); });
@@ -88,7 +89,7 @@ class ProviderHarness {
     return compiled;
   }
 
-  // The kernels of `model`, from a payload.
+  // Loads the kernels of `model` from a payload.
   std::vector<std::unique_ptr<core::Kernel>> Load(core::Provider& provider, const CompiledModel& model,
                                                   const core::ContextBlob& blob) const {
     std::vector<core::ContextNodeToLoad> nodes;
@@ -110,7 +111,7 @@ class ProviderHarness {
   const core::LoadedPlugin& plugin_;
 };
 
-// The first output of a kernel.
+// Returns the first output of a kernel.
 inline std::vector<float> RunKernel(core::Kernel& kernel, const std::vector<core::ValuePtr>& inputs,
                                     size_t outputs = 1) {
   std::vector<core::Value*> pointers;

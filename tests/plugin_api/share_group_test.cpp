@@ -1,4 +1,4 @@
-// The cpu plugin in share groups: several sessions compile into one payload and load from one.
+// The cpu plugin in share groups: several sessions compile into one payload and load from it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -26,11 +26,12 @@ using testing::StartsWith;
 
 constexpr int64_t kSide = 256;
 
-// y = x · w (+ x · w · w …): `rows` rows, the same weights in every model and `products` times in it.
+// Returns the model y = x · w (+ x · w · w …) with `rows` rows. All models have the same weights, which each uses
+// `products` times.
 std::string Model(const std::string& name, int64_t rows, int products = 1) {
   std::mt19937 random(7);
   std::string weights;
-  // Not exact in 16 bits: such would be kept as 16 bits, and widened by each session.
+  // The weights are not exact in 16 bits. Otherwise they would be kept in 16 bits, and widened by each session.
   for (int64_t i = 0; i < kSide * kSide; ++i)
     weights += (i == 0 ? "" : ", ") + std::to_string(int(random() % 9) - 4) + ".0001";
   std::string initializers;
@@ -77,7 +78,7 @@ TEST_F(CpuShareGroup, TheLastSessionWritesOnePayloadForAll) {
 
   const std::vector<float> expected_prefill = RunKernel(*prefill.kernels[0], {Ones(64)});
   const std::vector<float> expected_decode = RunKernel(*decode.kernels[0], {Ones(1)});
-  // A session may be gone when the payload is written.
+  // A session may be destroyed before the payload is written.
   prefill.kernels.clear();
   first.reset();
   SavedContext saved = Save(*last);
@@ -92,7 +93,7 @@ TEST_F(CpuShareGroup, TheLastSessionWritesOnePayloadForAll) {
   auto prefill_kernels = cpu_.Load(*load_prefill, prefill, blob);
   EXPECT_EQ(RunKernel(*prefill_kernels[0], {Ones(64)}), expected_prefill);
   EXPECT_EQ(RunKernel(*decode_kernels[0], {Ones(1)}), expected_decode);
-  // The kernels end in any order, and another one starts in between.
+  // The kernels are destroyed in any order, and another one is made in between.
   decode_kernels.clear();
   load_decode.reset();
   auto again = Session(false, false);
@@ -208,13 +209,13 @@ TEST_F(CpuShareGroup, ManySessionsLoadAtTheSameTime) {
   EXPECT_EQ(good, 32);
 }
 
-// Memory that only this process has: what a copy of mapped weights would be. Signed: it may well become less.
+// Returns the memory that only this process has, which includes copies of mapped weights. It is signed, because a later
+// result may be smaller.
 int64_t PrivateKilobytes() {
 #if defined(__SANITIZE_ADDRESS__)
-  return static_cast<int64_t>(__sanitizer_get_current_allocated_bytes() /
-                              1024);  // AddressSanitizer holds on to what was freed
+  return static_cast<int64_t>(__sanitizer_get_current_allocated_bytes() / 1024);  // AddressSanitizer keeps freed memory
 #else
-  malloc_trim(0);  // the allocator's free memory must not count
+  malloc_trim(0);  // free memory of the allocator must not count
   std::ifstream file("/proc/self/smaps_rollup");
   int64_t total = 0;
   for (std::string word; file >> word;) {
@@ -250,7 +251,7 @@ TEST_F(CpuShareGroup, SessionsThatCompileKeepEqualWeightsInMemoryOnce) {
   const auto compile = [&] {
     providers.push_back(Session(true, false));
     models.push_back(cpu_.Compile(*providers.back(), Model("m" + std::to_string(models.size()), 4, 1)));
-    models.back().model = {};  // what the host holds of it
+    models.back().model = {};  // drops the host's share of the memory
     models.back().partitions.clear();
   };
   for (int i = 0; i < 5; ++i) compile();

@@ -1,6 +1,6 @@
-// Plugins that share the name of their class. They are compiled as a vendor without our CMake function does: with the
-// compiler's defaults. TWIN_OP names the operator that a plugin runs, TWIN_SDK the version of its SDK. Each has two
-// devices, which differ only in their names.
+// Plugins with classes of the same name. They are compiled with the compiler's defaults, as by a vendor without our
+// CMake function. TWIN_OP names the operator that a plugin runs, and TWIN_SDK the version of its SDK. Each plugin has
+// two devices, which differ only in their names.
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace {
 
-// Not in Devices(): a static of an inline function would be one for both.
+// The table is not a static of Devices(): a static of an inline function would be shared by both plugins.
 constexpr EpDeviceInfo kDevices[] = {
     epiphyte::kit::MakeDevice(EP_DEVICE_NPU, "first", "tests", "1", "twin-1"),
     epiphyte::kit::MakeDevice(EP_DEVICE_NPU, "second", "tests", "1", "twin-2"),

@@ -1,5 +1,5 @@
 // Kit plugins with classes of the same name, compiled with the compiler's defaults, in one process: each runs its own
-// code. Also two versions of one of them: the version that made a context decides which plugin may load it.
+// code. Also two versions of one plugin: the version that made a context decides which plugin may load it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ class KitVersions : public testing::Test {
     model_ = dir_.Write("m.onnx", OnnxFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
       g (float[2] x) => (float[2] y) { y = Neg(x) })"));
   }
-  // A context of version 1.0 for `device`.
+  // Makes a context of version 1.0 for `device`.
   std::filesystem::path Compile(const char* device) {
     SessionOptions options = On(device);
     options.Set("ep.context_enable", "1");

@@ -39,7 +39,7 @@ class CatalogTest : public testing::Test {
     folder_.Write("p/lib.so", "never opened");
   }
 
-  // Whatever the umask gives.
+  // Removes other users' right to write, whatever the umask is.
   void TakeFromOthers() {
     for (const auto& item : fs::recursive_directory_iterator(root_)) {
       fs::permissions(item.path(), fs::perms::group_write | fs::perms::others_write, fs::perm_options::remove);
@@ -57,7 +57,7 @@ class CatalogTest : public testing::Test {
     EXPECT_EQ(entries.size(), 1u);
     return entries.empty() ? PluginEntry() : entries[0];
   }
-  // "name State" in the catalog's order.
+  // Returns lines "name State" in the catalog's order.
   std::vector<std::string> Listing() {
     std::vector<std::string> lines;
     for (const PluginEntry& entry : Entries()) {
@@ -338,7 +338,7 @@ TEST_F(CatalogTest, LoadingWhatCantBeUsedGivesItsStateMessageAndHint) {
   EXPECT_EQ(catalog.TryLoad("acme"), nullptr);
 }
 
-// The same manifests, written in another order into another folder, have another order on disk.
+// The same manifests, written into another folder in another order, have another order on disk.
 TEST_F(CatalogTest, TheOrderOfDirectoryEntriesChangesNothing) {
   std::vector<std::pair<std::string, std::string>> files;
   for (int i = 0; i < 40; ++i) {
@@ -374,7 +374,7 @@ TEST_F(CatalogTest, ListingOpensNoLibrary) {
   EXPECT_EQ(catalog.entries()[0].state, PluginState::kReady);
   EXPECT_EQ(catalog.OwnerOfSource("x"), "");
   EXPECT_THAT(test::ReadFile("/proc/self/maps"), Not(HasSubstr(library.string())));
-  // The same look at the maps finds it once it is opened, although it turns out to be no plugin.
+  // The same check finds the library once it is opened, even though it is not a plugin.
   EXPECT_EQ(catalog.TryLoad("acme"), nullptr);
   EXPECT_THAT(test::ReadFile("/proc/self/maps"), HasSubstr(library.string()));
 }

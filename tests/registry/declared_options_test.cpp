@@ -47,7 +47,7 @@ std::vector<OptionDeclaration> Read(const std::vector<EpOptionInfo>& infos) {
   return ReadDeclarations(pointers);
 }
 
-// "name: message" of the fault that is found.
+// Returns "name: message" of the fault that is found.
 std::string Bad(OptionFault fault, const std::vector<EpOptionInfo>& infos) {
   try {
     Read(infos);
@@ -198,7 +198,7 @@ TEST(DeclaredOptions, WhatIsNotGivenArrivesAsItsDefaultAndABoolAsADigit) {
   EXPECT_EQ(options["quiet"], "0");
 }
 
-// --- asked of a plugin when it is loaded
+// --- options of a plugin that is loaded
 
 class OptionsOfAPlugin : public testing::Test {
  protected:
@@ -213,7 +213,7 @@ class OptionsOfAPlugin : public testing::Test {
     EXPECT_EQ(test::LiveStatuses(), 0);
     EXPECT_EQ(fake_.initializations, fake_.shutdowns);
   }
-  // The plugin's declared options, once it is loaded.
+  // Loads the plugin and returns the options that it declares.
   std::optional<std::vector<OptionDeclaration>> Options() {
     Catalog catalog(hermetic_, &FakeHost());
     catalog.Register(FakePlugin::Query, 0);

@@ -79,7 +79,7 @@ TEST(ReadElf, NoticesThatAFileIsTruncated) {
   }
 }
 
-// The header and the dynamic section are where the offsets and counts are.
+// Damage to the header and the dynamic section changes offsets and counts.
 TEST(ReadElf, SurvivesDamagedHeaders) {
   const TempDir folder;
   const std::string bytes = test::ReadFile(RealLibrary());

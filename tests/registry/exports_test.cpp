@@ -41,7 +41,7 @@ TEST(Exports, OfAFileThatIsNoLibraryThereAreNone) {
   EXPECT_THROW(ExportedSymbols(dir / "none.so"), Error);
 }
 
-// Wherever a length or an offset points, nothing is read outside of the file.
+// For any length or offset, nothing outside of the file is read.
 TEST(Exports, OfADamagedLibraryAreReadWithinTheFile) {
   const test::TempDir dir;
   const std::string whole = test::ReadFile(test::RealLibrary());

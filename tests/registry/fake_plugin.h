@@ -1,4 +1,4 @@
-// A plugin inside the test program, with a descriptor that tests may break, and a host of its own. It counts its calls.
+// A plugin inside the test program that counts its calls. Tests may break its descriptor. It has a host of its own.
 //
 //   FakePlugin& fake = FakePlugin::Reset();
 //   fake.descriptor.name = nullptr;
@@ -22,15 +22,15 @@ struct FakePlugin {
   EpProviderApi provider;
   std::vector<const char*> sources;
   std::vector<EpDeviceInfo> devices;
-  std::vector<const EpDeviceInfo*> device_pointers;  // what GetDevices hands out; filled from `devices` when empty
-  uint32_t device_count;                             // what GetDevices says; UINT32_MAX: as many as there are
+  std::vector<const EpDeviceInfo*> device_pointers;  // answer of GetDevices; filled from `devices` when empty
+  uint32_t device_count;                             // count that GetDevices returns; UINT32_MAX: the true one
   std::vector<EpOptionInfo> options;                 // answer of GetOptions when `options_table` is set
-  const EpOptionsApi* options_table;                 // null: it declares no options
+  const EpOptionsApi* options_table;                 // null: the plugin declares no options
 
-  bool answers = true;                                            // false: the query answers null
-  std::string initialize_error;                                   // non-empty: Initialize fails with it
-  std::string no_device;                                          // non-empty: GetDevices finds none, and says why
-  std::function<void(const char*)> on_call = [](const char*) {};  // may throw
+  bool answers = true;           // false: the query answers null
+  std::string initialize_error;  // non-empty: Initialize fails with this message
+  std::string no_device;         // non-empty: GetDevices returns none, with this reason
+  std::function<void(const char*)> on_call = [](const char*) {};  // called with each function's name; may throw
 
   int queries = 0;
   int initializations = 0;
@@ -38,10 +38,10 @@ struct FakePlugin {
   std::string manifest_path;
   std::string library_path;
   std::string directory;
-  std::string name;                                             // from the environment
-  std::vector<std::pair<std::string, std::string>> parameters;  // from the environment
+  std::string name;                                             // name in the query's environment
+  std::vector<std::pair<std::string, std::string>> parameters;  // parameters in the query's environment
 
-  // A plugin named "fake" with the source "FakeSource" and one device; every counter 0.
+  // Makes a plugin named "fake" with the source "FakeSource" and one device. All counters are 0.
   static FakePlugin& Reset();
   static FakePlugin& Instance() {
     static FakePlugin* const fake = new FakePlugin;
@@ -179,7 +179,7 @@ inline const EpPluginDescriptor* EP_CALL FakePlugin::Query(const EpHostInfo* hos
   return fake.answers ? &fake.descriptor : nullptr;
 }
 
-// A host that speaks ABI 0.2 and has only a table for statuses.
+// A host of ABI 0.2 with a single table, the one for statuses.
 inline const EpHostInfo& FakeHost() {
   static const EpStatusApi kStatus = {sizeof(EpStatusApi),       0,
                                       fake_calls::CreateStatus,  fake_calls::StatusCodeOf,
@@ -197,7 +197,7 @@ inline const EpHostInfo& FakeHost() {
   return kHost;
 }
 
-// Statuses made and not released.
+// Returns the number of statuses that were made and not released.
 inline int LiveStatuses() { return fake_calls::g_live_statuses.load(); }
 
 }  // namespace epiphyte::test

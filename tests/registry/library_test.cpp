@@ -35,7 +35,7 @@ class LibraryTest : public testing::Test {
     options_.paths = {root_};
   }
 
-  // The entry after an attempt to load a plugin with these bytes as its library.
+  // Returns the entry after an attempt to load a plugin with these bytes as its library.
   PluginEntry Load(std::string_view library, std::string_view more = "") {
     folder_.Write("plugin.so", library);
     folder_.Write("plugin.yaml", ManifestText("acme", "plugin.so", more));
@@ -80,7 +80,7 @@ TEST_F(LibraryTest, ALibraryOfAnotherArchitectureIsForAnotherPlatform) {
   EXPECT_THAT(entry.message, HasSubstr("is for s390x, 64 bits"));
 }
 
-// The dynamic loader itself dies of a bus error on this one.
+// The dynamic loader itself dies of SIGBUS on this library.
 TEST_F(LibraryTest, ATruncatedLibraryIsNotGivenToTheLoader) {
   const std::string bytes = test::ReadFile(RealLibrary());
   const PluginEntry entry = Load(std::string_view(bytes).substr(0, bytes.size() / 3));

@@ -1,4 +1,4 @@
-// Digests that a manifest records: read, and written anew into every form that a manifest may have.
+// Digests that a manifest records: they are read, and updated in every form that a manifest may have.
 #include "core/registry/manifest_digest.h"
 
 #include <elf.h>
@@ -35,7 +35,7 @@ class ManifestDigestTest : public testing::Test {
     folder_.Write("lib.so", "the library");
     folder_.Write("arm/lib.so", "another one");
   }
-  // The manifest after its digests were written.
+  // Returns the manifest after its digests were written.
   std::string Write(std::string_view text) {
     const fs::path manifest = folder_.Write("acme.yaml", text);
     WriteManifestDigests(manifest);
@@ -135,7 +135,7 @@ TEST_F(ManifestDigestTest, WhatIsNoManifestIsRefused) {
               HasSubstr("absent.yaml"));
 }
 
-// A digest that is spelled with escapes can't be found in the text by its length.
+// A digest that is written with escapes can't be located in the text by its length.
 TEST_F(ManifestDigestTest, AFormThatAllowsNoChangeIsRefusedAndStays) {
   const std::string text = ManifestText("acme", "lib.so", "sha256: \"\\x30" + std::string(63, '0') + "\"");
   const fs::path manifest = folder_.Write("acme.yaml", text);

@@ -8,13 +8,13 @@
 
 namespace epiphyte::test {
 
-// A manifest that is fine; `more` is appended to it.
+// Returns a valid manifest with `more` appended.
 inline std::string ManifestText(std::string_view name, std::string_view library, std::string_view more = "") {
   return fmt::format("manifest_version: 1\nname: {}\nvendor: Acme\nversion: 1.2.3\nlibrary: {}\nabi: \"0.2\"\n{}\n",
                      name, library, more);
 }
 
-// The same with one line, "key: value", put in the place of the one with that key.
+// Returns a valid manifest in which `line`, "key: value", replaces the line with the same key.
 inline std::string ManifestWith(std::string_view line) {
   std::string text = ManifestText("acme", "libacme.so");
   const std::string key(line.substr(0, line.find(':') + 1));

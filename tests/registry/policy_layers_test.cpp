@@ -1,4 +1,5 @@
-// Layers of policy: the system's rules, which nothing lifts, its defaults, the user's file, and this run.
+// Layers of policy: the system's rules, which nothing overrides, the system's defaults, the user's file, and the run's
+// own settings.
 #include "core/registry/policy_layers.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +29,7 @@ using testing::Not;
 using testing::Pair;
 using testing::StartsWith;
 
-// Plugins `acme` and `zeta` are installed, and an /etc/epiphyte that is a folder of the test.
+// A fixture with plugins `acme` and `zeta`, and a folder of the test in place of /etc/epiphyte.
 class PolicyLayersTest : public testing::Test {
  protected:
   PolicyLayersTest() : root_(fs::canonical(folder_.path())) {
@@ -54,7 +55,7 @@ class PolicyLayersTest : public testing::Test {
     return {};
   }
   PolicyReport Report() { return Catalog(options_, &test::FakeHost()).policy(); }
-  // "kind/option value place overridden_by" of what was said of `acme`.
+  // Returns the settings for `acme` as lines "option=value place", with "pinned" or "overridden" appended if they are.
   std::vector<std::string> Settings() {
     std::vector<std::string> lines;
     for (const PolicySetting& setting : Report().settings) {

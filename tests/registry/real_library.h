@@ -1,4 +1,4 @@
-// A real shared library that is no plugin and that every build of the core links, for tests to copy and damage.
+// A real shared library that is not a plugin, for tests to copy and damage. Every build of the core links it.
 #pragma once
 
 #include <dlfcn.h>
@@ -18,7 +18,7 @@ inline std::filesystem::path RealLibrary() {
   return core::ModuleOf(dlsym(RTLD_DEFAULT, "XXH_versionNumber"));
 }
 
-// Bytes of RealLibrary, with every occurrence of one string replaced by another of the same length.
+// Returns the bytes of RealLibrary with every occurrence of one string replaced by another of the same length.
 inline std::string RealLibraryWith(std::string_view from, std::string_view to) {
   std::string bytes = ReadFile(RealLibrary());
   for (size_t at = bytes.find(from); at != std::string::npos; at = bytes.find(from, at + 1)) {

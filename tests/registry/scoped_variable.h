@@ -1,4 +1,4 @@
-// An environment variable that has another value, or none, while this lives.
+// An environment variable that has another value, or none, until the destructor restores it.
 #pragma once
 
 #include <cstdlib>

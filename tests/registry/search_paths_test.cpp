@@ -22,7 +22,7 @@ class SearchPaths : public testing::Test {
     options_.use_system_folders = false;
   }
 
-  // Paths relative to the test's folder.
+  // Returns the manifests' paths relative to the test's folder.
   std::vector<std::string> Manifests() {
     std::vector<std::string> names;
     for (const fs::path& path : FindManifests(options_).manifests) names.push_back(path.lexically_relative(root_));

@@ -1,4 +1,4 @@
-// Plugins that are part of the program: the catalog's queries and checks, and the plugins' lifetime.
+// Plugins that are linked into the program: the catalog's queries and checks, and the plugins' lifetime.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ class StaticPlugin : public testing::Test {
   StaticPlugin() : fake_(FakePlugin::Reset()) {}
   ~StaticPlugin() override { EXPECT_EQ(test::LiveStatuses(), 0); }
 
-  // The message with which registering fails.
+  // Returns the message with which registering fails.
   std::string Refused() {
     Catalog catalog(Hermetic(), &FakeHost());
     const std::string message = ErrorOf(StatusCode::kEpFail, [&] { catalog.Register(FakePlugin::Query, 0); });
@@ -176,7 +176,7 @@ TEST_F(StaticPlugin, AnsweredAbiMustBeSupported) {
   }
 }
 
-// The range of a host of the years to come.
+// The range of versions is that of a future host.
 TEST_F(StaticPlugin, EarlierMinorVersionIsAcceptedAndOtherMajorIsRefused) {
   EpHostInfo host = FakeHost();
   host.abi_min = EP_MAKE_ABI_VERSION(1, 0);

@@ -24,7 +24,7 @@ size_t ThreadsOfThisProcess() {
   return static_cast<size_t>(std::distance(begin(threads), end(threads)));
 }
 
-// Opens once.
+// A gate that is closed until Open.
 class Gate {
  public:
   void Open() {
@@ -79,7 +79,7 @@ TEST(AsyncRunner, RunsTasksAtOnceWhenItHasThreadsForThem) {
   std::atomic<int> done = 0;
   Gate all;
   AsyncRunner runner(2);
-  // Each waits for the other: one thread alone would never get through.
+  // Each task waits for the other, so a single thread would never finish.
   runner.Post([&] {
     first.Open();
     second.Wait();

@@ -1,5 +1,4 @@
-// Control flow with a branch that is known when the session is created, and constants that bodies share with outer
-// graphs.
+// Control flow that is decided when the session is created, and constants that bodies share with outer graphs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +22,7 @@ class DecidedControlFlow : public ::testing::Test {
     const std::string bytes = OnnxFromText("<ir_version: 8, opset_import: [\"\" : 17]>\n" + std::string(text));
     return std::make_unique<Session>(*environment_, bytes.data(), bytes.size(), OptionsFor({"cpu"}));
   }
-  // Operators that are left, nested graphs included.
+  // Returns the remaining operators, nested graphs included.
   static std::vector<std::string> Left(const Session& session) {
     std::vector<std::string> left;
     for (const NodePlacement& node : session.placement().nodes) left.push_back(node.op_type);

@@ -1,5 +1,5 @@
-// Constant folding has limits of its own: a file of a few bytes gets neither gigabytes nor minutes before anybody has
-// asked for a run.
+// Constant folding has its own limits: a file of a few bytes must not cost gigabytes or minutes before the application
+// starts a run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ using testing::HasSubstr;
 constexpr FoldingLimits kSmall = {
     .result_bytes = 1000, .growth = 8, .grown_bytes = 100, .total_bytes = 5000, .time = milliseconds(60'000)};
 
-// Works until it is told to stop; false when that takes absurdly long.
+// Works until it is told to stop. Returns false if that takes more than 60 seconds.
 bool WorkUntilStopped(const FoldingBudget::Computation& computation) {
   const auto end = steady_clock::now() + std::chrono::seconds(60);
   while (!computation.stop().stop_requested() && steady_clock::now() < end) {
@@ -90,7 +90,7 @@ class FoldingTest : public testing::Test {
     const std::string bytes = OnnxFromText("<ir_version: 8, opset_import: [\"\" : 17]> " + std::string(graph));
     return std::make_unique<core::Session>(*environment_, bytes.data(), bytes.size(), options);
   }
-  // The most that making a session took.
+  // Returns the peak of memory while a session is made, in bytes.
   uint64_t PeakOf(std::string_view graph) {
     Make("g () => (float[1] y) { y = Constant<value = float[1] {1}>() }");  // loads what every session needs
     if (!ForgetPeak()) return 0;
@@ -112,7 +112,7 @@ TEST_F(FoldingTest, AConstantOfShapeOf160MiBIsLeftToTheRun) {
             100 * kMiB);
 }
 
-// The plan of the node that is to be folded believes what the model declares.
+// The model declares a wrong, small shape, which the plan of the folded node uses.
 TEST_F(FoldingTest, AWindowThatIsDeclaredSmallerThanItIsIsLeftToTheRun) {
   EXPECT_LT(PeakOf(R"(g () => (double[] y) <double[1] w> {
         s = Constant<value = int64[1] {134217728}>()

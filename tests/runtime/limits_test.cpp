@@ -73,7 +73,7 @@ TEST_F(LimitsTest, AValueInsideAPartitionIsLimitedToo) {
 }
 
 TEST_F(LimitsTest, AFunctionsBodyIsNotUnfoldedForAnOutputAboveTheLimit) {
-  // A Range with a shape that no tensor has is not claimed by any provider. Its function body would grow it one number
+  // No provider claims a Range with a shape that no tensor can have. Its function body would grow the result one number
   // at a time.
   EXPECT_THAT(
       FailureOf([&] {
@@ -160,7 +160,7 @@ TEST_F(LimitsTest, ScansGiveBackTheirSlices) {
           out = Abs(row)
         }>(s, x) })",
                             {{"session.max_run_bytes", "400000"}});
-  // 500 slices of output and their stack; the 500 slices of input would not fit beside them.
+  // The limit has room for 500 slices of output and their stack, but not for 500 slices of input as well.
   EXPECT_EQ(Outcome(*session, {Floats({1}, {1}), Floats({500, 10}, std::vector<float>(5000, 1))}), "OK");
 }
 
@@ -173,7 +173,7 @@ TEST_F(LimitsTest, TextsThatALoopGathersAreCountedToo) {
   const std::vector<ValuePtr> inputs = {
       Int64s({}, {100}), Bools({}, {true}),
       core::Value::Strings(std::vector<int64_t>{1000}, std::vector<std::string>(1000, "a"))};
-  // The slices fit, but not their stack beside them: 16 bytes an element.
+  // The slices fit into the limit, but not together with their stack. A string takes 16 bytes.
   EXPECT_THAT(Outcome(*Make(graph, {{"session.max_run_bytes", "5000000"}}), inputs),
               AllOf(StartsWith("FAIL"), HasSubstr("session.max_run_bytes allows 5000000")));
   EXPECT_EQ(Outcome(*Make(graph, {{"session.max_run_bytes", "10000000"}}), inputs), "OK");
@@ -191,7 +191,7 @@ TEST_F(LimitsTest, CopiesOfATextAreCountedBeforeTheyAreMade) {
       "y = GatherElements(t, i) }",
       "g (string[1] t, int64[1] s) => (string[N] y) { z = Constant<value = int64[1, 1] {0}>() "
       "one = Constant<value = int64[1] {1}>() d = Concat<axis = 0>(s, one) i = Expand(z, d) y = GatherND(t, i) }",
-      // Many copies of a pair of strings.
+      // The model makes many copies of a pair of strings.
       "g (string[1] t, int64[1] s) => (string[N, 2] y) { u = Concat<axis = 0>(t, t) "
       "two = Constant<value = int64[1] {2}>() d = Concat<axis = 0>(s, two) y = Expand(u, d) }",
       "g (string[1] t, int64[1] s) => (string[N] y) { z = Constant<value = int64[1] {0}>() p = Concat<axis = 0>(z, s) "
@@ -249,7 +249,7 @@ TEST_F(LimitsTest, TablesOfATransformAreCountedBeforeTheyAreMade) {
   const auto session = Make("g (float[1, 8, 1] x, int64 n) => (float[1, N, 2] y) { y = DFT(x, n) }",
                             {{"session.max_value_bytes", "10000000"}});
   EXPECT_EQ(Outcome(*session, {Floats({1, 8, 1}, std::vector<float>(8, 1)), Int64s({}, {1000})}), "OK");
-  // The output takes 2.4 MB, the tables ten times as much.
+  // The output takes 2.4 MB; the tables take ten times as much.
   EXPECT_THAT(Outcome(*session, {Floats({1, 8, 1}, std::vector<float>(8, 1)), Int64s({}, {300'001})}),
               AllOf(StartsWith("FAIL"), HasSubstr("DFT"), HasSubstr("session.max_value_bytes")));
 }

@@ -31,7 +31,7 @@ class ModelsOfOthers : public testing::Test {
     return Session(*environment_, bytes.data(), bytes.size(), options);
   }
   std::vector<ValuePtr> Run(std::string_view text, std::vector<ValuePtr> inputs) { return Make(text).Run(inputs); }
-  // "[2,3]: 1 2 3 4 5 6"
+  // Returns the first output as text, such as "[2,3]: 1 2 3 4 5 6".
   std::string RunOne(std::string_view text, std::vector<ValuePtr> inputs) { return TextOf(*Run(text, inputs)[0]); }
 
   static std::string TextOf(const core::Value& value) {
@@ -76,7 +76,7 @@ TEST_F(ModelsOfOthers, DeclaredShapeOfADataDependentValueIsIgnored) {
 }
 
 TEST_F(ModelsOfOthers, DeclaredShapeOfADataDependentValueIsIgnoredBetweenPartitions) {
-  // The branches of the If are plans of their own, so that the values cross from one kernel to others.
+  // The branches of the If are separate plans, so the values pass from one kernel to others.
   // @model 11d
   constexpr std::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[4] x, bool c) => (float[2] y) <int64[1, 2] found, int64[2] flat, float[2] picked, float[2] chosen,
@@ -171,7 +171,7 @@ TEST_F(ModelsOfOthers, WrongSizeOfAnOutputIsReportedOnceAndTheRunContinues) {
   EXPECT_THAT(log.substr(log.find(warning) + 1), Not(HasSubstr(warning)));
 }
 
-// --- operators before the opset that brought them
+// --- operators in opsets before the one that introduced them
 
 TEST_F(ModelsOfOthers, LayerNormalizationInAnyOpset) {
   for (const int opset : {9, 11, 13, 16}) {

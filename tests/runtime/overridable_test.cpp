@@ -1,4 +1,4 @@
-// Initializers that are inputs of the model, too: from IR version 4 on a run may give them.
+// Initializers that are also inputs of the model. From IR version 4 on, a run may override them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

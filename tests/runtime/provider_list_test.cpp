@@ -37,12 +37,12 @@ class ProviderList : public testing::Test {
     catalog_.paths = {RecordingPluginFolder()};
     Policy("");
   }
-  // The GPU's plugin is left to machines with a GPU.
+  // Writes a policy file. It excludes the GPU's plugin, so that the test is independent of the machine.
   void Policy(std::string_view providers) {
     catalog_.policy_file = dir_.Write(
         "policy.yaml", "policy_version: 1\nproviders:\n  vulkan: {enabled: false}\n" + std::string(providers) + "\n");
   }
-  // A plugin `recorder_a` that is found before the recording plugins' own.
+  // Installs a plugin `recorder_a` that is found before the recording plugins' own.
   void InstallRecorderA(std::string_view library, std::string_view more = "") {
     dir_.Write("first/recorder_a.yaml", ReadFile(RecordingPluginFolder() / "recorder_a.yaml") + std::string(more));
     dir_.Write("first/recorder_a.so", library);
@@ -60,7 +60,7 @@ class ProviderList : public testing::Test {
     for (const ChosenProvider& provider : Choose(options)) names.push_back(provider.plugin->name);
     return names;
   }
-  // The providers as `epiphyte plugins` lists them.
+  // Returns the providers as `epiphyte plugins` lists them.
   std::vector<std::string> Listed() {
     std::vector<std::string> names;
     for (const core::PluginEntry& entry : TheEnvironment().catalog().entries())
@@ -124,7 +124,7 @@ TEST_F(ProviderList, AnUnlistedProviderWithADeviceThatIsNoNumberIsLeftOut) {
   EXPECT_THAT(Failure(listed), AllOf(HasSubstr("INVALID_ARGUMENT"), HasSubstr("'recorder_a'"), HasSubstr("'first'")));
 }
 
-// The recording plugins refuse options that they don't know, and `device` is not theirs.
+// The recording plugins refuse options that they don't know, and `device` is an option of the host.
 TEST_F(ProviderList, TheDeviceIsTheHostsAndIsNoOptionOfThePlugins) {
   SessionOptions options = OptionsFor({"recorder_a"});
   options.providers[0].options = {{"device", "0"}, {"claim", "Neg"}};
@@ -154,7 +154,7 @@ class DeclaringProvider : public ProviderList {
     fake_.options = {FakeOption(EP_OPTION_INT, "tiles", "4"), FakeOption(EP_OPTION_BOOL, "quiet", "false")};
     fake_.options_table = &fake_calls::kOptionsApi;
   }
-  // Options that the plugin would get.
+  // Returns the options that the plugin would get.
   std::map<std::string, std::string> Given(const SessionOptions& options) {
     if (!environment_) TheEnvironment().catalog().Register(FakePlugin::Query, 0);
     return Choose(options)[0].options;
@@ -249,7 +249,7 @@ TEST_F(ProviderList, UnlistedPluginThatFailsIsLeftOut) {
   EXPECT_THAT(session.placement().providers, ElementsAre("recorder_b", "cpu"));
 }
 
-// Defects that the manifest alone shows, without opening the library.
+// These defects show in the manifest alone, without opening the library.
 TEST_F(ProviderList, AManifestThatCanNotBeUsedTakesNoNameAway) {
   InstallRecorderA("");
   fs::remove(dir_ / "first/recorder_a.so");
@@ -257,7 +257,7 @@ TEST_F(ProviderList, AManifestThatCanNotBeUsedTakesNoNameAway) {
             fs::canonical(RecordingPluginFolder() / "recorder_a.so"));
 }
 
-// Defects that show only when the library is opened.
+// These defects only show when the library is opened.
 TEST_F(ProviderList, ALibraryThatTurnsOutToBeUnusableLeavesItsNameToTheNext) {
   for (const bool listed : {true, false}) {
     environment_.reset();
@@ -281,7 +281,7 @@ TEST_F(ProviderList, ALibraryWithAnotherDigestLeavesItsNameToTheNextToo) {
             fs::canonical(RecordingPluginFolder() / "recorder_a.so"));
 }
 
-// The messages about a requested context describe the assignment that was really made.
+// Messages about a requested context describe the actual assignment of nodes.
 TEST_F(ProviderList, WhyNoContextModelWasWrittenIsSaidOfEachProvider) {
   SessionOptions options = OptionsFor({"recorder_a"});
   options.providers[0].options = {{"claim", "Mul"}};

@@ -1,4 +1,4 @@
-// Remaining readers of a value. They decide whether a device kernel can write over it.
+// QueuePlan: remaining readers of a value, which decide whether a device kernel can write over it.
 #include "core/runtime/queue_plan.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@ namespace {
 using core::DataType;
 using core::Value;
 
-// A frame keeps the copy of a constant that a device reads, so a kernel that may write over its input would change what
+// A frame keeps the device copy of a constant between runs. A kernel that wrote over such an input would change what
 // the next run reads.
 TEST(QueuePlan, ConstantsAndOutputsAreWantedToTheEndOthersByTheirReaders) {
   core::PlanTables tables;

@@ -25,7 +25,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 using Values = std::vector<ValuePtr>;
 
-// Writes 77 to every number of a value that holds floats.
+// Sets every number of a value of floats to 77.
 void Overwrite(Value& value) {
   if (value.IsTensor()) {
     std::fill_n(static_cast<float*>(value.mutable_data()), value.element_count(), 77.0f);
@@ -40,7 +40,7 @@ class RunOutputsTest : public testing::Test {
     return std::make_unique<Session>(*environment_, bytes.data(), bytes.size(), options);
   }
 
-  // The floats of each output. For a sequence the floats of its elements follow each other.
+  // Returns the floats of each output. For a sequence, the floats of its elements are concatenated.
   static std::vector<std::vector<float>> FloatsOfAll(const Values& outputs) {
     std::vector<std::vector<float>> all;
     for (const ValuePtr& output : outputs) {
@@ -53,7 +53,7 @@ class RunOutputsTest : public testing::Test {
     return all;
   }
 
-  // A run gives the same when the outputs of the one before were overwritten, one after the other.
+  // Expects a run to give the same result after any output of the previous run was overwritten.
   void ExpectOutputsAreOwn(const std::string& graph, const Values& inputs) {
     const std::unique_ptr<Session> session = Make(graph);
     const auto expected = FloatsOfAll(session->Run(inputs));
@@ -177,7 +177,7 @@ TEST_F(RunOutputsTest, AnInputThatIsAnOutputIsTheValueThatWasGiven) {
 TEST_F(RunOutputsTest, WhatOnlyTheCallerHasIsNotCopied) {
   constexpr int64_t kCount = 100000;
   SessionOptions options = OptionsFor({"cpu"});
-  // There is room for one output, not for a copy of it.
+  // The limit has room for one output, but not for a copy of it.
   options.Set("session.max_run_bytes", std::to_string(kCount * sizeof(float) * 3 / 2));
   const auto session = Make("g (float[N] x) => (float[N] y) { y = Neg(x) }", options);
   const Values inputs = {Floats({kCount}, std::vector<float>(kCount, 1))};

@@ -1,4 +1,4 @@
-// Scan from opset 9 on and Scan of opset 8: the slices that the body sees, the location of its results, and refusals.
+// Scan from opset 9 on and Scan of opset 8: the slices that the body gets, the position of its results, and refusals.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ std::vector<int64_t> DimsOf(const ValuePtr& value) { return {value->dims().begin
 
 // --- from opset 9 on
 
-// Adds up the columns of x, forward, and the rows of y, backward.
+// Returns a graph that adds the columns of x, forward, and the rows of y, backward.
 std::string TwoByTwo(const std::string& attributes) {
   return R"(g (float[2] start, float[2, 3] x, float[3, 2] y) => (float[2] last, float[A, B] sums, float[C, D] states) {
     last, sums, states = Scan (start, x, y) <num_scan_inputs = 2, )" +
@@ -144,7 +144,7 @@ TEST_F(ScanTest, AttributesThatDoNotFitAreRefused) {
                    {Floats({2, 1}, {1, 2})});
   };
   EXPECT_EQ(refusal("num_scan_inputs = 1, "), "OK");
-  // Some of it libonnx's inference sees first.
+  // libonnx's inference detects some of these errors first.
   EXPECT_THAT(refusal("num_scan_inputs = 0, "), HasSubstr("INVALID_GRAPH: Scan node that makes 'y'"));
   EXPECT_THAT(refusal("num_scan_inputs = 2, "), HasSubstr("num_scan_inputs"));
   EXPECT_THAT(refusal("num_scan_inputs = 1, scan_input_axes = [0, 0], "), HasSubstr("scan input axes"));
@@ -165,7 +165,7 @@ TEST_F(ScanTest, ABodyOfAnotherArityIsRefused) {
 TEST_F(ScanTest, StopsWhenTheRunIsCancelled) {
   const auto session = Make(R"(g (float[1] start, float[N, 1] x) => (float[1] last) {
     last = Scan (start, x) <num_scan_inputs = 1, body = step (float[1] s, float[1] a) => (float[1] t) { t = Add(s, a) }> })");
-  // Many more steps than are done by then.
+  // The run has many more steps than are done when it is cancelled.
   const ValuePtr many = Floats({8'000'000, 1}, std::vector<float>(8'000'000, 1));
   std::stop_source source;
   std::thread canceller([&] {
@@ -181,9 +181,9 @@ TEST_F(ScanTest, StopsWhenTheRunIsCancelled) {
               ElementsAre(6));
 }
 
-// --- opset 8: batches, each with a length of its own
+// --- opset 8: batches, each with its own length
 
-// `lengths`: the input, or nothing.
+// Returns a graph; `lengths` is the input with the lengths, or "".
 std::string Batches(const std::string& lengths, const std::string& attributes = "") {
   return "g (" + (lengths.empty() ? "" : "int64[] " + lengths + ", ") +
          R"(float[B, 1] start, float[B, T, 1] x) => (float[] last, float[] all) {

@@ -45,7 +45,7 @@ TEST(SessionOptions, TheListIsSortedAndDescribed) {
   for (const auto& option : known) EXPECT_FALSE(option.description.empty()) << option.key;
 }
 
-// --- what a session reads
+// --- options that a session reads
 
 TEST(SessionConfig, DefaultsAreThoseOfTheOptions) {
   const core::SessionConfig config = SessionOptions();
@@ -120,7 +120,7 @@ TEST(SessionConfig, TextsThatChangeTheCompiledModelAreKeptAsTheyWereSet) {
             (std::pair<std::string, std::string>("optimization.disable_specified_optimizers", "a;;b")));
 }
 
-// A new option is part of a compiled model's identity unless it is explicitly excluded.
+// A new option counts for the identity of a compiled model unless it is explicitly excluded.
 TEST(SessionConfig, OnlyWhatChangesTheCompiledModelTellsTwoApart) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : SessionOptions().compiling_options) keys.push_back(key);

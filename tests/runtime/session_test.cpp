@@ -109,7 +109,7 @@ TEST_F(SessionTest, EightThreadsRunOneSessionWithShapesOfTheirOwn) {
   EXPECT_EQ(wrong, 0);
 }
 
-// As with other operators that the provider lacks, another provider may take the node.
+// Another provider may take a node with an attribute that the provider does not support.
 TEST_F(SessionTest, ANodeWithAnInvalidAttributeIsDeclinedWithTheReason) {
   const auto failure = [&](const std::string& attributes) {
     return FailureOf([&] {
@@ -200,8 +200,7 @@ TEST_F(SessionTest, AZeroPointWithoutElementsIsAnErrorInTheModelAndInTheRun) {
   constexpr std::string_view kInTheModel = R"(<ir_version: 8, opset_import: ["" : 17]>
     g (uint8[1,1,3] x, uint8[1,1,2] w) => (int32[1,1,2] y) <uint8[0] z = {}> { y = ConvInteger(x, w, z) })";
   EXPECT_THAT(failure(kInTheModel, {bytes({1, 1, 3}), bytes({1, 1, 2})}), HasSubstr("x_zero_point"));
-  // If all inputs are constant, the node is considered for folding while the session is made. Folding leaves it
-  // unchanged.
+  // If all inputs are constant, making the session tries to fold the node. Folding must leave this node unchanged.
   constexpr std::string_view kAllConstant = R"(<ir_version: 8, opset_import: ["" : 17]>
     g (int32[1,1,2] a) => (int32[1,1,2] y) <uint8[1,1,3] x = {1, 2, 3}, uint8[1,1,2] w = {1, 2}, uint8[0] z = {}> {
       c = ConvInteger(x, w, z)
@@ -260,7 +259,7 @@ TEST_F(SessionTest, LoopCarriesValuesAndStacksScanOutputs) {
   auto outputs = RunOnce(kLoop, {Int64s({}, {3}), Floats({1}, {1})});
   EXPECT_THAT(FloatsOf(*outputs[0]), ElementsAre(8));
   EXPECT_THAT(FloatsOf(*outputs[1]), ElementsAre(1, 2, 4));
-  // Zero trips: the start comes back, and nothing is stacked.
+  // With zero trips, the loop returns the start value and stacks nothing.
   outputs = RunOnce(kLoop, {Int64s({}, {0}), Floats({1}, {1})});
   EXPECT_THAT(FloatsOf(*outputs[0]), ElementsAre(1));
   EXPECT_EQ(outputs[1]->dims()[0], 0);
@@ -342,7 +341,7 @@ TEST_F(SessionTest, AnOperatorWithoutKernelIsNotImplementedAndNamed) {
   EXPECT_THAT(failure, HasSubstr("Frobnicate"));
 }
 
-// The CPU plugin has recurrent networks of float only.
+// The CPU plugin has recurrent networks for float only.
 TEST_F(SessionTest, ANetworkOfAFloatTypeWithoutKernelsRunsInFloatAndTheReportSaysSo) {
   const auto make = [&](const std::string& type) {
     const std::string cast = "Cast<to=" + type + ">";

@@ -1,4 +1,4 @@
-// Which values share memory: what decides whether a kernel can write into a bound output.
+// Which values share memory. That decides whether a kernel can write into a bound output.
 #include "core/runtime/value_places.h"
 
 #include <gtest/gtest.h>

@@ -68,7 +68,7 @@ Number Draw(Random& random, DataType type, Special special) {
   return 0;
 }
 
-// Numbers in ±1, and a few special ones.
+// Returns numbers in ±1, among them a few special ones.
 Array Operand(Random& random, DataType type, const operators::Dims& dims, Special special, bool positive) {
   Array array(type, dims);
   const int64_t every = std::max<int64_t>(2, array.count() / 6);
@@ -95,7 +95,7 @@ class Model {
     onnx::OnnxParser parser(form.text.c_str());
     const auto status = parser.Parse(*model_.mutable_graph());
     if (!status.IsOK()) throw std::runtime_error(form.name + ": " + status.ErrorMessage());
-    // Not every release of the parser reads an empty name.
+    // Some releases of the parser can't read an empty name.
     for (onnx::NodeProto& node : *model_.mutable_graph()->mutable_node())
       for (std::string& input : *node.mutable_input())
         if (input == "absent") input.clear();
@@ -113,7 +113,7 @@ class Model {
 
   const std::vector<Operands>& operands() const { return operands_; }
 
-  // The model with the operands of these numbers as constants. `whole`: each value is an output.
+  // Returns the model with these operands as constants. `whole`: each value is an output.
   std::string Bytes(const std::vector<Array>& arrays, bool whole) const {
     onnx::ModelProto model = model_;
     onnx::GraphProto& graph = *model.mutable_graph();
@@ -194,7 +194,7 @@ std::string FusionDifference(core::Environment& environment, const Form& form, D
     differences += form.name + ", " + std::string(core::DataTypeName(type)) + ", " + std::string(special) + " in " +
                    operand + ": " + what + "\n";
   };
-  // Sessions for one set of constants are used for all inputs.
+  // All inputs use the same sessions while the constants stay the same.
   std::optional<core::Session> joined, whole;
   std::string constants;
   Random random(1);
@@ -209,7 +209,7 @@ std::string FusionDifference(core::Environment& environment, const Form& form, D
     if (NumberOf(operands[at].name)) continue;
     for (const auto& [special, name] : kSpecials) {
       if (special == Special::kNone && at != 0) continue;
-      // Each set of constants takes two sessions.
+      // Each set of constants takes two sessions, so only a few are tried.
       if (operands[at].constant && special != Special::kNan && (special != Special::kAny || type != DataType::kFloat))
         continue;
       std::vector<Array> arrays = plain;

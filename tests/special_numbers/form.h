@@ -4,9 +4,8 @@
 //     EXPECT_EQ(FusionDifference(*environment, form, DataType::kFloat, {.providers = {"cpu"}}), "");
 //
 // NaN, infinities, zeros of both signs and subnormal numbers are put into one operand at a time. In the second model
-// each value between the operators is a graph output, so that no provider can leave it out. The last output of that
-// model is the expected one. tests/operators compares each single operator with a reference for such
-// numbers.
+// each value between the operators is a graph output, so that no provider can omit it. The last output of that model is
+// the expected one. tests/operators compares each single operator with a reference for such numbers.
 #pragma once
 
 #include <string>
@@ -19,18 +18,18 @@ namespace epiphyte::test::special_numbers {
 
 struct Form {
   std::string name;
-  // A graph in ONNX's textual syntax, of floats. Inputs called x… are given in each run, those called w… are
-  // initializers of numbers in ±1, and the names of kNumbers (form.cpp) are initializers of that one number. The last
-  // output of the last node is the model's.
+  // A graph of floats in ONNX's textual syntax. Inputs called x… are given in each run. Those called w… are
+  // initializers of numbers in ±1, and the names in kNumbers (form.cpp) are initializers of that one number. The last
+  // output of the last node is the model's output.
   std::string text;
-  // Error bound of a finite result, relative to the largest finite one: the larger of this and so many epsilons of its
-  // type.
+  // Error bound of a finite result, relative to the largest finite one: the larger of `bound` and `epsilons` epsilons
+  // of the result's type.
   double bound = 2e-5;
   int epsilons = 4;
   int64_t opset = 20;
 };
 
-// Every product and convolution with every activation, and one form or more for each recogniser of
+// Returns every product and convolution with every activation, and one form or more for each recogniser of
 // plugin_api/kit/epiphyte/kit/fuse.
 std::vector<Form> AllForms();
 
@@ -39,8 +38,8 @@ struct Setting {
   std::string precision = {};  // option of the first provider; "" for its own choice
 };
 
-// "" or where the joined model differs from the one with all values as outputs, one line for each operand with special
-// numbers.
+// Returns "", or the differences between the fused model and the one with all values as outputs: one line for each
+// operand with special numbers.
 std::string FusionDifference(core::Environment& environment, const Form& form, core::DataType type,
                              const Setting& setting);
 

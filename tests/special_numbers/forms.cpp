@@ -10,11 +10,11 @@ namespace {
 struct Part {
   std::string name;
   std::string inputs;  // inputs of the graph
-  std::string nodes;   // make "p"
-  std::string output;  // its type, which is the model's
+  std::string nodes;   // nodes that make "p" (products) or "y" (activations)
+  std::string output;  // shape of the model's output
 };
 
-// Products with what may stand between them and an activation.
+// Returns products with the nodes that may stand between them and an activation.
 std::vector<Part> Products() {
   std::vector<Part> parts;
   const auto product = [&](std::string name, const std::string& x, const std::string& w, const std::string& b,
@@ -67,7 +67,7 @@ std::vector<Part> Products() {
   return parts;
 }
 
-// Functions of "p", which make "y".
+// Returns functions that make "y" from "p".
 std::vector<Part> Activations() {
   const std::string zero = ", float zero", six = ", float six", both = zero + six;
   return {
@@ -192,14 +192,14 @@ void AddOthers(std::vector<Form>* forms) {
 std::vector<Form> AllForms() {
   std::vector<Form> forms;
   for (const Part& product : Products()) {
-    // With something added in between, a few say as much as all.
+    // With an addition in between, a few activations are sufficient.
     const bool adds = product.name.ends_with("Bias") || product.name.ends_with("Residual");
     for (const Part& activation : Activations()) {
       if (adds && !IsTakenOften(activation.name)) continue;
       forms.push_back({product.name + "_" + activation.name, "g (" + product.inputs + activation.inputs +
                                                                  ") => (float" + product.output + " y) {\n" +
                                                                  product.nodes + activation.nodes + "}"});
-      // A product of 9 is rounded to its type before its power of 8000 is, or only that is.
+      // The product 9 may be rounded to its type before the power 8000 is, or only the power is rounded.
       if (activation.name == "Exp") forms.back().epsilons = 8;
     }
   }

@@ -26,7 +26,7 @@ struct Run {
 
 void PrintTo(const Run& run, std::ostream* os) { *os << run.name; }
 
-// EPIPHYTE_TEST_PROVIDER: the provider of this program.
+// EPIPHYTE_TEST_PROVIDER is the provider of this program.
 std::vector<Run> Runs() {
   if (std::string_view(EPIPHYTE_TEST_PROVIDER) == "vulkan") {
     return {{"Float", DataType::kFloat, {{"vulkan", "cpu"}}}, {"Float16", DataType::kFloat16, {{"vulkan", "cpu"}}}};
@@ -37,7 +37,7 @@ std::vector<Run> Runs() {
           {"Int8Dynamic", DataType::kFloat, {{"cpu"}, "int8-dynamic"}}};
 }
 
-// The forms of one product, or those that are no products.
+// Each family has the forms of one product, or the forms without a product.
 std::map<std::string, std::vector<Form>> FormsByFamily() {
   std::map<std::string, std::vector<Form>> families;
   for (Form& form : AllForms()) {

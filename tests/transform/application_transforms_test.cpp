@@ -1,4 +1,5 @@
-// Transforms of an application: the resulting graph is always checked, and types inferred before are not trusted.
+// Transforms of an application: the resulting graph is always checked, and types that were inferred before are not
+// trusted.
 #include "core/transform/application_transforms.h"
 
 #include <gmock/gmock.h>
@@ -62,7 +63,7 @@ Error ErrorOf(std::string_view text, Lambda::Body body) {
   return Error(StatusCode::kOk, "nothing was thrown");
 }
 
-// The changes of a transform that does not report what it did.
+// The changes of a transform that does not list the changed nodes.
 GraphChanges Changed() { return {true, {}}; }
 
 TEST(ApplicationTransforms, RunInTheirOrderOnGraphsAndWhatIsNestedInThem) {
@@ -168,7 +169,7 @@ TEST(ApplicationTransforms, TypesThatDoNotFitAreFound) {
   EXPECT_THAT(output.message(), AllOf(HasSubstr("'acme.Test'"), HasSubstr("'z'"), HasSubstr("declared")));
 }
 
-// Merging would keep the 3 that was true of the old node.
+// Merging old and new shape would keep the 3, which was true of the old node only.
 TEST(ApplicationTransforms, ShapesBehindAChangedNodeAreInferredAnew) {
   Model model = Read(R"(
     opset 17

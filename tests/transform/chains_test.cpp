@@ -1,4 +1,4 @@
-// Chains that one node can stand for, and chains that only look like it.
+// Chains that one node can replace, and similar chains that it can't.
 #include <gtest/gtest.h>
 
 #include "tests/transform/rule_test.h"
@@ -8,7 +8,7 @@ namespace {
 
 using namespace core;
 
-// Cast numbers: 1 float, 6 int32, 7 int64, 9 bool, 10 float16, 11 double.
+// The numbers of Cast's types: 1 float, 6 int32, 7 int64, 9 bool, 10 float16, 11 double.
 TEST(MergeCasts, MergesThroughATypeThatHoldsEveryValue) {
   EXPECT_EQ(Apply(MakeMergeCasts(), R"(
     in  x: float16[2]

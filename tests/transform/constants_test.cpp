@@ -8,7 +8,7 @@ namespace {
 
 using namespace core;
 
-// Adds float tensors of one shape; counts how often it is asked.
+// Adds float tensors of one shape, and counts its calls.
 struct AddEvaluator {
   int asked = 0;
 
@@ -260,7 +260,7 @@ TEST(MergeCommonSubexpressions, SameWorkIsDoneOnce) {
             "a = Relu(x)\nc = Softmax<axis=1>(a)\ne = Softmax<axis=0>(a)\ny = Op(c, c, e)\n");
 }
 
-// A dequantised value that two operators read belongs to neither's QDQ unit.
+// If two operators read a dequantized value, it belongs to the QDQ unit of neither.
 TEST(MergeCommonSubexpressions, LeavesEachOperatorItsOwnDequantizeLinear) {
   const std::string_view text = R"(
     in    q: int8[2]

@@ -1,4 +1,4 @@
-// Control flow that is decided before the run: its nodes take its place.
+// Control flow that is decided before the run: the nodes of the chosen body replace it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ std::unique_ptr<Graph> Read(std::string_view text, int opset = 17) {
   return std::move(ReadModelMemory(bytes.data(), bytes.size(), nullptr, {}).graph);
 }
 
-// All names of values, nested graphs included; stand-ins are the values that they stand for.
+// Collects all names of values, nested graphs included. Outer-scope values are counted where they are defined.
 void CollectNames(const Graph& graph, std::vector<std::string>* names) {
   for (const auto& value : graph.values())
     if (value != nullptr && !value->IsOuterScope()) names->push_back(value->name());

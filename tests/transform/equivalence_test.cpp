@@ -36,7 +36,7 @@ float Combine(std::string_view op_type, float a, float b) {
   return a / b;
 }
 
-// The few operators of the random graphs; a scalar is the only broadcasting. nullopt for any other.
+// Evaluates the few operators of the random graphs; only a scalar broadcasts. Returns nullopt for any other operator.
 std::optional<Tensor> Evaluate(const Node& node, const std::vector<Tensor>& inputs) {
   Tensor result = inputs[0];
   const std::string& op_type = node.op_type();

@@ -14,7 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-// "name: what became of it"
+// Returns lines "name: reason" for the nodes that were removed.
 std::vector<std::string> Told(Graph& graph, TransformPipeline pipeline = TransformPipeline::Default(),
                               NodeEvaluator evaluate = {}) {
   NodeHistory history;
@@ -106,7 +106,7 @@ TEST(NodeHistory, NodesOfNestedGraphsHaveAPathAndGoWithTheirHolder) {
                                                  "if_y/then_branch/identity: bypassed: gives its input 'x' on"));
 }
 
-// Tells nothing, as rules of an application may.
+// A rule that reports no history, as an application's rules may.
 class DropNegations final : public RewriteRule {
  public:
   std::string_view name() const override { return "DropNegations"; }

@@ -1,4 +1,4 @@
-// Nodes that hand their input on are removed, and only those.
+// Nodes that pass their input on unchanged are removed, and no others.
 #include <gtest/gtest.h>
 
 #include "tests/transform/rule_test.h"
@@ -263,7 +263,7 @@ TEST(RemoveNeutralArithmetic, StaysWhereItMeansSomething) {
       << "negation, reciprocal, other numbers, a wider shape, integers";
 }
 
-// A provider for integer hardware finds DequantizeLinear, operator, QuantizeLinear and claims the three.
+// A provider for integer hardware looks for DequantizeLinear, operator, QuantizeLinear, and claims the three.
 TEST(RemoveNoOpShapeChange, StaysInTheMiddleOfAQuantizedUnit) {
   const std::string head = R"(
     in    q: uint8[2,3]

@@ -1,4 +1,4 @@
-// Rules as before and after: the graph that a text describes, after one rule or transform has run on it.
+// Applies one rule or transform to the graph that a text describes, so that tests show the graph before and after.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ struct Transformed {
   std::string Constant(std::string_view name) const { return Print(*graph->FindValue(name)->constant()); }
 };
 
-// Dead nodes that the rule leaves behind are removed, as the pipeline does it.
+// Dead nodes that the rule leaves behind are removed, as in the pipeline.
 template <typename RuleOrTransform>
 Transformed Apply(std::unique_ptr<RuleOrTransform> rule, std::unique_ptr<core::Graph> graph,
                   const core::TransformContext& context = {}) {

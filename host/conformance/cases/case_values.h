@@ -1,4 +1,4 @@
-// Values in the files of ONNX's backend tests, which differ in places from what the models say.
+// Reads values from the files of ONNX's backend tests. Some differ in type from the model's declaration.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,8 @@
 
 namespace epiphyte::conformance {
 
-// As core::ReadValueFile, but bfloat16: ONNX's generator had no such type, so its files hold the same bits as uint16.
+// Reads as core::ReadValueFile does, except for bfloat16: ONNX's generator had no such type, so its files have the same
+// bits as uint16.
 core::ValuePtr ReadCaseValue(const std::filesystem::path& file, const core::Type& type);
 
 }  // namespace epiphyte::conformance

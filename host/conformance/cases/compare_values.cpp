@@ -52,7 +52,7 @@ class Comparer {
     }
   }
 
-  // Ends at the first difference in the report, but looks at every number for the maxima.
+  // Reports only the first difference, but compares every number for the maxima.
   template <typename T>
   void CompareFloats(const Value& actual, const Value& expected, uint64_t parts = 1) {
     const T* a = actual.data_as<T>();
@@ -63,7 +63,7 @@ class Comparer {
       const double y = static_cast<double>(e[i]);
       if (std::isfinite(y)) squares_ += y * y;
       if (x == y || (std::isnan(x) && std::isnan(y))) continue;
-      // A NaN or an infinity on one side only is as far away as can be.
+      // A NaN or an infinity on one side only counts as an infinite distance.
       const bool finite = std::isfinite(x) && std::isfinite(y);
       const double distance = finite ? std::abs(x - y) : std::numeric_limits<double>::infinity();
       result_.max_absolute = std::max(result_.max_absolute, distance);

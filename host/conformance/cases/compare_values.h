@@ -1,5 +1,4 @@
-// Compares run-time values the way ONNX's test runner does: floats within a tolerance, NaN equal to NaN, all else
-// exact.
+// Compares values as ONNX's test runner does: floats within a tolerance, NaN equal to NaN, everything else exactly.
 #pragma once
 
 #include <string>
@@ -26,7 +25,7 @@ struct Comparison {
 
 Comparison CompareValues(const core::Value& actual, const core::Value& expected, const Tolerance& tolerance);
 
-// "float[1,3,4]", "sequence of 2"; for messages, and for outputs of which only the shape is determined.
+// Returns text such as "float[1,3,4]" or "sequence of 2", for messages and for outputs with a defined shape only.
 std::string DescribeValue(const core::Value& value);
 
 }  // namespace epiphyte::conformance

@@ -1,5 +1,5 @@
-// Expectations: the cases that are known to fail, one name a line, `#` begins a comment. The list can't rot: a case
-// that fails without being listed is a surprise, and so is one that is listed and passes or doesn't exist.
+// Expectations: the cases that are known to fail, one name per line; `#` begins a comment. The list stays current: it
+// is an error if an unlisted case fails, or if a listed case passes or doesn't exist.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +16,7 @@ struct CaseResult {
   std::string failure;  // empty: passed
 };
 
-// One line for each surprise.
+// Returns one line for each case that contradicts the list.
 std::vector<std::string> FindSurprises(const std::set<std::string>& expected_failures,
                                        const std::vector<CaseResult>& results);
 

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds kCaseLimit(60);
-constexpr const char* kNotClaimed = "\x01 not claimed";  // the answer about a case that is another's
+constexpr const char* kNotClaimed = "\x01 not claimed";  // result for a case that the plugin does not claim
 enum class Way { kPlain, kContext, kEmbeddedContext };
 
 std::vector<fs::path> Numbered(const fs::path& folder, const std::string& prefix, const std::string& suffix) {
@@ -83,14 +83,14 @@ class CaseRunner {
     return options;
   }
 
-  // Placement of the model's nodes, if all went to the plugin.
+  // Returns the placement of the model's nodes if the plugin has all of them.
   std::optional<core::Placement> Claimed(const fs::path& model) const {
     try {
       core::Placement placement = core::PlaceModel(*environment_, model, Options());
       const bool whole = std::all_of(placement.nodes.begin(), placement.nodes.end(),
                                      [&](const core::NodePlacement& node) { return node.provider == name_; });
       if (whole && !placement.nodes.empty()) return placement;
-    } catch (const core::Error&) {  // no other provider is there to take the rest
+    } catch (const core::Error&) {  // no other provider takes the remaining nodes
     }
     return std::nullopt;
   }
@@ -105,7 +105,7 @@ class CaseRunner {
     });
   }
 
-  // Null: the data doesn't have the shape that the model declares, as in some of ONNX's own cases.
+  // Returns nullopt if the data's shape differs from the declared one, as in some of ONNX's own cases.
   static std::optional<std::vector<core::ValuePtr>> Inputs(const core::Session& session, const fs::path& set) {
     std::vector<core::ValuePtr> inputs(session.inputs().size());
     const std::vector<fs::path> files = Numbered(set, "input_", ".pb");
@@ -176,7 +176,7 @@ class CaseRunner {
   std::string name_;
 };
 
-// The first few of a list, for a message.
+// Returns the first few entries of a list, for a message.
 std::string FirstOf(const std::vector<std::string>& all) {
   std::string text = fmt::format("{} of them; first: ", all.size());
   for (size_t i = 0; i < all.size() && i < 3; ++i) text += (i == 0 ? "" : "; ") + all[i];

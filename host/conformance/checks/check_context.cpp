@@ -1,4 +1,4 @@
-// Contexts: written, loaded, judged, damaged.
+// Checks of contexts: writing, loading, verdicts, and damaged payloads.
 #include <algorithm>
 
 #include "host/conformance/checks/checks.h"
@@ -22,7 +22,7 @@ Session::Setup ForContexts() {
   return setup;
 }
 
-// The bench of a check that needs contexts; without them, none of `rules` applies.
+// Returns the probes for a check that needs contexts. If the plugin makes none, `rules` are marked as not applicable.
 std::vector<Probe> ClaimedForContexts(Bench& bench, std::initializer_list<Rule> rules) {
   if (bench.plugin().makes_contexts()) return bench.Claimed(rules);
   NotApplicable(bench.journal(), rules, "the plugin makes no contexts");
@@ -38,7 +38,7 @@ SavedContext CompileAndSave(Bench& bench, const Work& work, bool embed) {
   return saved;
 }
 
-// The partitions of the nodes, in their order.
+// Returns the partitions of the nodes, in the order of the nodes.
 std::vector<GraphSpec> PartitionsOf(const SavedContext& saved, const Work& work) {
   std::vector<GraphSpec> partitions;
   for (const SavedNode& node : saved.nodes) partitions.push_back(work.partitions[node.partition]);
@@ -111,13 +111,13 @@ void CheckOrder(Journal& journal, const Target& target) {
   bench.Finish();
 }
 
-// A model by another tool, or by hand: its one node has neither partition_name nor a name.
+// The model is as another tool writes it, or as made by hand: its one node has neither partition_name nor a name.
 void CheckNodeWithoutName(Journal& journal, const Target& target) {
   Bench bench(journal, target);
   const std::vector<Probe> claimed = ClaimedForContexts(bench, {Rule::kNoNameIsTheOnlyGraph});
   if (claimed.empty()) return bench.Finish();
   Work work({claimed.front()});
-  // One probe makes two partitions, but this payload is to hold one graph.
+  // One probe makes two partitions, but this payload must have a single graph.
   work.probes.pop_back();
   work.partitions.pop_back();
   SavedContext saved = CompileAndSave(bench, work, false);
@@ -144,7 +144,7 @@ void CheckNodeWithoutName(Journal& journal, const Target& target) {
   bench.Finish();
 }
 
-// Loads what may be damaged; what loads is run. Returns whether it was refused.
+// Loads a payload that may be damaged, and runs what was loaded. Returns whether loading was refused.
 bool LoadAndRun(Bench& bench, const Work& work, const SavedContext& context, Rule rule, bool* agrees) {
   Session::Setup setup;
   setup.payload_end = rule;
@@ -211,7 +211,7 @@ void CheckAlteredBytes(Journal& journal, const Target& target) {
   bench.Finish();
 }
 
-// CheckContext about a node of `saved`. `source` is not necessarily the node's.
+// Calls CheckContext about a node of `saved`. `source` may differ from the node's source.
 EpContextVerdict Judge(Bench& bench, const SavedContext& saved, const std::string& source, bool with_blob) {
   constexpr size_t kRoom = 64;
   const SavedNode& node = saved.nodes[0];

@@ -1,4 +1,5 @@
-// Kernels on devices: values in every memory that they name, over inputs, and in buffers of their own.
+// Checks of kernels on devices: values in every memory that a kernel names, outputs in the memory of inputs, and
+// buffers that kernels provide.
 #include <algorithm>
 #include <bit>
 
@@ -10,7 +11,7 @@ namespace {
 constexpr std::initializer_list<Rule> kRules = {Rule::kEachMemoryWorks, Rule::kWorkEndsWithItsPoint, Rule::kAliasesWork,
                                                 Rule::kAdoptedBuffersAreNew, Rule::kAdoptedBuffersFit};
 
-// How many memories one of the values can be in.
+// Returns the largest number of memories that one of the values may be in.
 size_t MostMemories(const std::vector<uint32_t>& sets) {
   size_t most = 1;
   for (const uint32_t memories : sets) most = std::max(most, static_cast<size_t>(std::popcount(memories)));

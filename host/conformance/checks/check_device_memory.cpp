@@ -1,4 +1,4 @@
-// The memories of devices: what there is, buffers in them, and memory that comes from elsewhere.
+// Checks of device memories: their descriptions, buffers in them, and imported and exported memory.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -43,7 +43,7 @@ void CheckAllocations(Journal& journal, const Target& target) {
         buffers.push_back(std::make_unique<Buffer>(bench.devices(), place, most == 0 ? size : std::min(size, most)));
       }
     }
-    // The older half goes; what it was may come again.
+    // The older half of the buffers is freed, so that later buffers can reuse their handles.
     buffers.erase(buffers.begin(), buffers.begin() + static_cast<std::ptrdiff_t>(buffers.size() / 2));
   }
   buffers.clear();
@@ -57,7 +57,7 @@ void CheckTooMuch(Journal& journal, const Target& target) {
   bool any = false;
   bench.host().BlameCrashesOn(Rule::kTooMuchIsOutOfMemory);
   for (const MemoryPlace place : bench.places()) {
-    if (bench.memory(place).max_buffer != 0) continue;  // then no host asks for more
+    if (bench.memory(place).max_buffer != 0) continue;  // the host never requests more than the limit
     any = true;
     for (const uint64_t size : {UINT64_MAX, UINT64_MAX - 4095, uint64_t{1} << 62}) {
       DebugHost::Failure failure;
@@ -98,7 +98,7 @@ void CheckFreedMemory(Journal& journal, const Target& target) {
     }
     bench.devices().Trim(place.device);
     const uint64_t after = bench.devices().UseOf(place.device, place.memory).used_bytes;
-    // Some that the plugin needs for itself may stay.
+    // The plugin may keep some memory for itself.
     Demand(bench.host(), after < before + kBuffers * size, Rule::kFreedMemoryComesBack,
            "in " + NameOf(place) + " " + std::to_string(before) + " bytes were used before " +
                std::to_string(4 * kBuffers) + " buffers of " + std::to_string(size) +
@@ -181,7 +181,7 @@ void CheckMapping(Journal& journal, const Target& target) {
   bench.Finish();
 }
 
-// --- memory that comes from elsewhere
+// --- memory that comes from outside
 
 // Checks both directions: the buffer reads the memory's bytes, and a copy to the buffer changes the memory.
 void CheckIsTheMemory(DeviceBench& bench, const Buffer& buffer, std::span<std::byte> memory, Rule rule,
@@ -205,7 +205,7 @@ EpExternalMemory External(EpHandleType type, uint64_t offset, uint64_t size) {
   return external;
 }
 
-// Pages, as devices want them.
+// Devices import memory in whole pages.
 constexpr uint64_t kPage = 4096;
 
 void CheckPointer(DeviceBench& bench, MemoryPlace place) {
@@ -226,7 +226,7 @@ void CheckPointer(DeviceBench& bench, MemoryPlace place) {
     bench.host().BlameCrashesOn(Rule::kImportsEnd);
     buffer.reset();
     memory.TakeAway();
-    // A plugin that kept the pointer faults here.
+    // A plugin that kept the pointer crashes here.
     Stream stream(bench.devices(), place.device);
     const Buffer another(bench.devices(), place, kPage);
     Send(stream, Pattern(kPage, 42), another);
@@ -235,7 +235,7 @@ void CheckPointer(DeviceBench& bench, MemoryPlace place) {
   }
 }
 
-// False when the device wants descriptors of its vendor's.
+// Returns false when the device only takes descriptors of its vendor.
 bool CheckDescriptor(DeviceBench& bench, MemoryPlace place) {
   SharedFile file(4 * kPage);
   const std::vector<std::byte> bytes = Pattern(4 * kPage, 51);
@@ -306,7 +306,7 @@ void CheckUnknownHandles(Journal& journal, const Target& target) {
   bench.Finish();
 }
 
-// A memory of the device that takes what another one exports; null: there is none.
+// Returns a memory of the device that can import what another memory exports; null: there is none.
 const MemoryPlace* ImporterOf(DeviceBench& bench, uint32_t device, EpHandleType type) {
   for (const MemoryPlace& place : bench.places()) {
     if (place.device == device && (bench.memory(place).import_types & type) != 0) return &place;

@@ -1,4 +1,4 @@
-// Streams of devices: copies, points, order between streams, listeners, threads.
+// Checks of device streams: copies, points, order between streams, listeners, threads.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::byte kAround{0xA5};
 
-// Work that takes a moment, so that who doesn't wait for it comes too early.
+// Bytes of a copy that takes a moment. Code that doesn't wait for the copy then reads too early.
 constexpr uint64_t kLarge = 1 << 20;
 
 uint64_t LargeSize(DeviceBench& bench, MemoryPlace place) {
@@ -30,7 +30,7 @@ void CheckStreams(Journal& journal, const Target& target) {
     for (const uint32_t device : bench.indices()) {
       for (int i = 0; i < 3; ++i) streams.push_back(std::make_unique<Stream>(bench.devices(), device));
     }
-    // Each has a timeline of its own, with and without work on it.
+    // Each stream has its own timeline, with and without work on it.
     for (const auto& stream : streams) {
       for (int i = 0; i < 3; ++i) stream->Signal();
       const Buffer buffer(bench.devices(), {stream->device(), 0}, 4096);
@@ -44,7 +44,7 @@ void CheckStreams(Journal& journal, const Target& target) {
 
 // --- copies
 
-// A piece of a buffer, or all of one that isn't divided.
+// A range of a buffer. For a memory without divisible buffers it is the whole buffer.
 struct Part {
   uint64_t offset;
   uint64_t size;
@@ -56,7 +56,8 @@ std::vector<Part> PartsOf(DeviceBench& bench, MemoryPlace from, MemoryPlace to) 
   return {{2 * unit, unit - 5}, {0, unit}, {unit, unit - 1}};
 }
 
-// Host memory to `from`, on to `to`, and back, in parts, each step one batch; what lies between the parts stays.
+// Copies host memory to `from`, on to `to`, and back. Each step copies all parts in one batch. Bytes between the parts
+// must not change.
 void CheckWay(DeviceBench& bench, Stream& stream, MemoryPlace from, MemoryPlace to) {
   const std::vector<Part> parts = PartsOf(bench, from, to);
   const uint64_t size = 3 * bench.unit() - 5;
@@ -126,7 +127,7 @@ void CheckOrder(DeviceBench& bench, MemoryPlace place) {
         bench.host(), std::equal(patterns[i].begin(), patterns[i].end(), targets[i]->data()), Rule::kCopiesArrive,
         "copy " + std::to_string(2 * i + 1) + " of a stream was not done after the one before it and before the next");
   }
-  // Memory of work that is done is the host's again.
+  // When work is done, its memory belongs to the host again.
   sources.clear();
   targets.clear();
   const std::vector<std::byte> more = Pattern(4096, 90);
@@ -184,7 +185,7 @@ void CheckSynchronize(Journal& journal, const Target& target) {
     bench.host().EndIfViolated();
     Demand(bench.host(), same, Rule::kSynchronizeWaits,
            "Synchronize returned before what was submitted before its point was done");
-    // They stay reached.
+    // The points stay reached.
     stream.Synchronize(early);
     stream.Synchronize(late);
     stream.Finish();
@@ -232,7 +233,7 @@ void CheckWait(Journal& journal, const Target& target) {
 
 // --- listeners
 
-// Lives as long as the process: a listener that comes too late finds it.
+// Calls of one listener. It is never freed, so that a call that comes too late still finds it.
 struct Heard {
   std::atomic<int> calls{0};
   std::atomic<bool> ended{false};  // the stream is destroyed
@@ -303,7 +304,7 @@ void CheckListeners(Journal& journal, const Target& target) {
       all.back()->ended = true;
     }
   }
-  // Time for those that come too late or again.
+  // This leaves time for calls that come too late or a second time.
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   for (const Heard* heard : all) {
     Demand(bench.host(), !heard->late, Rule::kListenerEndsWithTheStream,

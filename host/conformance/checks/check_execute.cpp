@@ -1,4 +1,4 @@
-// Kernels at work.
+// Checks of Execute.
 #include <atomic>
 #include <exception>
 #include <thread>
@@ -29,7 +29,7 @@ constexpr std::initializer_list<Rule> kOfEveryRun = {Rule::kExecuteKeepsExceptio
                                                      Rule::kNumbersAreRight,
                                                      Rule::kNoGangInALoop};
 
-// Each claimed graph alone, twice.
+// Each claimed graph runs alone, twice.
 void CheckRuns(Journal& journal, const Target& target) {
   Bench bench(journal, target);
   const std::vector<Probe> claimed = bench.Claimed(kOfEveryRun);
@@ -85,7 +85,7 @@ void CheckThreads(Journal& journal, const Target& target) {
       ++ready;
       while (ready < kThreads) std::this_thread::yield();
       for (int round = 0; round < kRounds && !bench.host().violated(); ++round) {
-        // Threads work on different numbers, so that what they share shows.
+        // Threads work on different numbers, so that wrongly shared state shows in the results.
         const Probe& probe = work.probes[static_cast<size_t>(number) % work.probes.size()];
         const size_t kernel = static_cast<size_t>(number) % work.probes.size();
         const std::string difference = Difference(probe, session.Run(kernel, probe.inputs));
@@ -131,7 +131,7 @@ void CheckRefusedMemory(Journal& journal, const Target& target) {
   } else {
     Demand(bench.host(), static_cast<bool>(answer.failure), Rule::kRefusalsArePassedOn,
            "an output was refused, and Execute succeeded");
-    // It may be tried again.
+    // Execute may be called again.
     work.Run(bench.host(), session, Rule::kRefusalsArePassedOn);
     journal.Pass(Rule::kRefusalsArePassedOn);
   }

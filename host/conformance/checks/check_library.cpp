@@ -1,4 +1,4 @@
-// The library, its descriptor, the plugin and its devices.
+// Checks of the library, its descriptor, the plugin and its devices.
 #include <cstring>
 
 #include "host/conformance/checks/checks.h"
@@ -114,7 +114,7 @@ void CheckExtensions(Journal& journal, const Target& target) {
   bench.Finish();
 }
 
-// An object that a plugin makes through one host must be known as that host's, whichever host was created last.
+// A plugin that has two hosts must tell each object's host, whichever host was created last.
 void CheckTwoHosts(Journal& journal, const Target& target) {
   DebugHost host(journal);
   PluginLibrary library(host, target);

@@ -1,4 +1,4 @@
-// The options that a plugin declares: the table, each declaration, and whether providers take what fits.
+// Checks of the options that a plugin declares: the table, each declaration, and whether providers accept valid values.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -29,7 +29,7 @@ Rule RuleOf(OptionFault fault) {
   return Rule::kOptionsAreGiven;
 }
 
-// Null when the plugin declares no options.
+// Returns null when the plugin declares no options.
 const EpOptionsApi* FindTable(Bench& bench) {
   const auto* table = bench.Extension<EpOptionsApi>(EP_OPTIONS_EXTENSION);
   if (table == nullptr) return nullptr;
@@ -69,7 +69,7 @@ std::vector<const EpOptionInfo*> Ask(Bench& bench, const EpOptionsApi& table) {
   return infos;
 }
 
-// Without a table: nothing.
+// Returns nothing when the plugin has no table.
 std::optional<std::vector<OptionDeclaration>> Declared(Bench& bench) {
   const EpOptionsApi* table = FindTable(bench);
   if (table == nullptr) return std::nullopt;
@@ -108,7 +108,7 @@ void CheckDeclarations(Journal& journal, const Target& target) {
   bench.Finish();
 }
 
-// Values to try in addition to the default: the choices, and the limits of the range.
+// Returns values to try in addition to the default: the choices, and the limits of the range.
 std::vector<std::string> ValuesToTry(const OptionDeclaration& option) {
   std::vector<std::string> values = option.choices;
   if (option.type == EP_OPTION_BOOL) values = {"0", "1"};

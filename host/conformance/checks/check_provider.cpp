@@ -1,11 +1,11 @@
-// Providers, what they claim and what they compile.
+// Checks of providers: claims and compilation.
 #include "host/conformance/checks/checks.h"
 #include "host/conformance/debug_host/debug_onnx.h"
 
 namespace epiphyte::conformance {
 
 Work::Work(const std::vector<Probe>& claimed) {
-  // With one probe only, it is compiled twice.
+  // If there is only one probe, it is compiled twice.
   probes = {claimed.front(), claimed.back()};
   for (size_t i = 0; i < probes.size(); ++i) partitions.push_back(probes[i].As("conformance_" + std::to_string(i)));
 }
@@ -42,7 +42,7 @@ void CheckOptions(Journal& journal, const Target& target) {
   bench.Finish();
 }
 
-// Every graph, in several orders.
+// Asks for every graph, in several orders.
 void CheckClaims(Journal& journal, const Target& target) {
   Bench bench(journal, target);
   Session session(bench.plugin(), {});
@@ -116,7 +116,7 @@ void CheckPlacedNodes(Journal& journal, const Target& target) {
   bench.Finish();
 }
 
-// A node of an unknown operator between two nodes that the plugin may want together.
+// A node of an unknown operator is between two nodes that the plugin may want in one group.
 void CheckGroups(Journal& journal, const Target& target) {
   Bench bench(journal, target);
   Session session(bench.plugin(), {});
@@ -151,7 +151,7 @@ void CheckCompile(Journal& journal, const Target& target) {
   Session first(bench.plugin(), {});
   first.Compile(work.partitions);
   work.Run(bench.host(), first, Rule::kNumbersAreRight);
-  // A second session while the first has its kernels, then a third after them.
+  // The second session exists at the same time as the first, and the third after both.
   Session second(bench.plugin(), {});
   second.Compile(work.partitions);
   work.Run(bench.host(), second, Rule::kNumbersAreRight);

@@ -1,4 +1,4 @@
-// Checks of the data that a plugin gives for reports: spans of the trace, and notes on its nodes.
+// Checks of a plugin's data for reports: spans of the trace, and notes on its nodes.
 #include "host/conformance/checks/checks.h"
 
 namespace epiphyte::conformance {
@@ -15,7 +15,7 @@ void CheckSpans(Journal& journal, const Target& target) {
   if (claimed.empty()) return bench.Finish();
   const Work work(claimed);
   uint64_t spans = 0;
-  // Runs two sessions, because nothing that the first was given is valid in the second.
+  // Two sessions run, because no object of the first is valid in the second.
   for (int round = 0; round < 2; ++round) {
     Session::Setup setup;
     setup.profiled = true;

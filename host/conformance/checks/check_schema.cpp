@@ -1,4 +1,4 @@
-// The operators that a plugin describes: the table, each description, and what types it infers.
+// Checks of the operators that a plugin describes: the table, each description, and the inferred types.
 #include <algorithm>
 #include <set>
 #include <tuple>
@@ -93,7 +93,7 @@ void CheckDescriptions(DebugHost& host, const Operators& operators) {
   }
 }
 
-// Null when the plugin describes no operators.
+// Returns null when the plugin describes no operators.
 const EpSchemaApi* FindTable(Bench& bench) {
   const auto* table = bench.Extension<EpSchemaApi>(EP_SCHEMA_EXTENSION);
   if (table == nullptr) return nullptr;
@@ -129,12 +129,12 @@ void CheckOperators(Journal& journal, const Target& target) {
 
 // --- inference
 
-// A case of the facts that are known about each input of a node.
+// One case of the information that is known about each input of a node.
 struct Inputs {
   const char* what;
   ValueSpec value;
   std::vector<int64_t> ints;  // elements that are known before the run
-  bool unknown = false;       // nothing that could be wrong is known of them
+  bool unknown = false;       // true: nothing is known, so the plugin can't find an error
 };
 
 std::vector<Inputs> AllInputs() {
@@ -158,7 +158,7 @@ std::vector<Inputs> AllInputs() {
   return all;
 }
 
-// A node of the operator, with what it must have; none when that can't be made up here.
+// Returns a node of the operator with its required inputs and outputs; nullopt if they are too many.
 std::optional<GraphSpec> NodeOf(const EpOperatorInfo& info, const ValueSpec& input) {
   constexpr uint32_t kMost = 64;
   if (info.min_inputs > kMost || info.min_outputs > kMost) return std::nullopt;
@@ -177,7 +177,7 @@ std::optional<GraphSpec> NodeOf(const EpOperatorInfo& info, const ValueSpec& inp
     outputs.push_back(graph.AddOutput("y" + std::to_string(i), EP_TYPE_UNDEFINED, {}));
     graph.values.back().kind = EP_KIND_UNKNOWN;
   }
-  // Another provider's node makes the first input.
+  // A node of another provider makes the first input.
   if (!inputs.empty()) {
     graph.inputs.erase(graph.inputs.begin());
     const int source = graph.AddInput("source", input.type, input.dims);
@@ -224,7 +224,7 @@ Inferred Infer(Bench& bench, const EpSchemaApi& table, const EpOperatorInfo& inf
 }
 
 void CheckInference(Journal& journal, const Target& target) {
-  constexpr size_t kMost = 256;  // operators: what one of them breaks, the next of a thousand does, too
+  constexpr size_t kMost = 256;  // operators to check; the others of a larger table would break the same rules
   Bench bench(journal, target);
   const EpSchemaApi* table = FindTable(bench);
   if (table == nullptr) return bench.Finish();

@@ -1,4 +1,4 @@
-// Share groups: sessions that compile into one payload and load from it.
+// Checks of share groups: sessions that compile into one payload and load from it.
 #include "host/conformance/checks/checks.h"
 
 namespace epiphyte::conformance {
@@ -71,7 +71,7 @@ void CheckShareGroup(Journal& journal, const Target& target) {
     if (failure) EndWith(bench.host(), Rule::kContextNodesWork, Describe(failure));
     Session last(bench.plugin(), Member(workspace, true, true));
     last.Compile({work.partitions[1]});
-    // The group's sessions end in any order.
+    // The group's sessions may end in any order.
     first->Close();
     first.reset();
     all = last.Save(false);
@@ -82,7 +82,7 @@ void CheckShareGroup(Journal& journal, const Target& target) {
   }
   Demand(bench.host(), all.payloads.size() == 1, Rule::kLastSessionWrites,
          "the last session wrote " + std::to_string(all.payloads.size()) + " payloads");
-  // In the model, one of the nodes is the primary.
+  // If the payload is in the model, one of the nodes is the primary.
   for (size_t i = 0; i < all.nodes.size(); ++i) {
     all.nodes[i].main_context = i == 0 ? 1 : 0;
     all.nodes[i].payload = i == 0 ? 0 : -1;

@@ -1,5 +1,5 @@
-// Checks: each is run in a process of its own, asks the plugin for something as a session would, and writes to the
-// journal which rules held. It ends at the first rule that is broken.
+// Checks: each runs in a process of its own, calls the plugin as a session would, and writes to the journal which rules
+// held. It ends at the first broken rule.
 #pragma once
 
 #include <span>
@@ -18,7 +18,7 @@ struct Check {
   void (*run)(Journal&, const Target&);
 };
 
-// In the order in which they are run. One file for each area.
+// The checks in the order in which they run, one file for each area.
 std::span<const Check> LibraryChecks();
 std::span<const Check> OptionChecks();
 std::span<const Check> ProviderChecks();
@@ -31,7 +31,7 @@ std::span<const Check> ShareChecks();
 std::span<const Check> SchemaChecks();
 std::span<const Check> ReportChecks();
 
-// A plugin that was loaded, asked and initialised, with a device: where most checks begin.
+// A plugin that was loaded and initialised and has a device: the starting point of most checks.
 class Bench {
  public:
   Bench(Journal& journal, const Target& target)
@@ -43,14 +43,14 @@ class Bench {
   DebugHost& host() { return host_; }
   Journal& journal() { return host_.journal(); }
   Plugin& plugin() { return *plugin_; }
-  // The plugin's table of an extension; null when it has none.
+  // Returns the plugin's table of an extension; null when it has none.
   template <typename Table>
   const Table* Extension(const char* id) {
     return static_cast<const Table*>(FindExtension(id));
   }
-  // The probes that the plugin claims. If it claims none, `rules` are marked as not applicable.
+  // Returns the probes that the plugin claims. If it claims none, `rules` are marked as not applicable.
   std::vector<Probe> Claimed(std::initializer_list<Rule> rules);
-  // Shuts the plugin down. It must have returned everything that the host gave.
+  // Shuts the plugin down. Everything that the host gave must have been returned.
   void Finish();
 
  private:
@@ -65,13 +65,13 @@ class Bench {
 void PassAll(Journal& journal, std::initializer_list<Rule> rules);
 void NotApplicable(Journal& journal, std::initializer_list<Rule> rules, const char* why);
 
-// Two partitions of the probes, and their inputs and outputs.
+// Two partitions of the probes, with their inputs and expected outputs.
 struct Work {
   std::vector<Probe> probes;
   std::vector<GraphSpec> partitions;
 
   explicit Work(const std::vector<Probe>& claimed);
-  // Runs every kernel of the session and compares.
+  // Runs every kernel of the session and compares the results. A difference breaks `rule`.
   void Run(DebugHost& host, Session& session, Rule rule) const;
 };
 

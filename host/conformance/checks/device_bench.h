@@ -1,4 +1,5 @@
-// DeviceBench: where checks of a plugin's devices begin, and host memory that they copy from and to, which is watched.
+// DeviceBench: the starting point of checks of a plugin's devices. It also has guarded host memory as source and target
+// of copies.
 //
 //   DeviceBench bench(journal, target, kRules);
 //   if (!bench.has_devices()) return bench.Finish();
@@ -21,20 +22,20 @@ namespace epiphyte::conformance {
 
 class DeviceBench {
  public:
-  // Without devices, `rules` don't apply.
+  // If the plugin has no devices, `rules` are marked as not applicable.
   DeviceBench(Journal& journal, const Target& target, std::initializer_list<Rule> rules);
 
   bool has_devices() const { return devices_ != nullptr; }
   DebugHost& host() { return bench_.host(); }
   Journal& journal() { return bench_.journal(); }
   PluginDevices& devices() { return *devices_; }
-  // Devices that are here, four at most; and their memories.
+  // Indices of devices that are present, at most four, and the memories of these devices.
   const std::vector<uint32_t>& indices() const { return indices_; }
   const std::vector<MemoryPlace>& places() const { return places_; }
   const DeviceMemory& memory(MemoryPlace place) { return devices_->Memories(place.device)[place.memory]; }
-  // Bytes, a multiple of the alignment of every memory.
+  // Size in bytes that is a multiple of the alignment of every memory.
   uint64_t unit() const { return unit_; }
-  // Replaces the provider that lives while the functions are called by a new one.
+  // Replaces the provider that exists during the calls by a new one.
   void RenewProvider();
   void Finish();
 
@@ -47,14 +48,14 @@ class DeviceBench {
   uint64_t unit_ = 256;
 };
 
-// Bytes that differ from place to place and from seed to seed.
+// Returns bytes that differ between positions and between seeds.
 std::vector<std::byte> Pattern(size_t size, unsigned seed);
-// Source of a copy: read-only, ends before a forbidden page.
+// Returns memory for the source of a copy: read-only, and ending before an inaccessible page.
 std::unique_ptr<LentMemory> SourceOf(std::span<const std::byte> bytes);
-// Target of a copy.
+// Returns memory for the target of a copy.
 std::unique_ptr<LentMemory> TargetOf(size_t size);
 
-// One copy, and all that was submitted before it, done.
+// Send and Receive do one copy, and return when it and all earlier work of the stream are done.
 void Send(Stream& stream, std::span<const std::byte> bytes, const Buffer& buffer, uint64_t offset = 0);
 std::vector<std::byte> Receive(DebugHost& host, Stream& stream, const Buffer& buffer, uint64_t size,
                                uint64_t offset = 0);

@@ -8,7 +8,7 @@
 namespace epiphyte::conformance {
 namespace {
 
-// 16 floats are 64 bytes: an input ends exactly before the forbidden page.
+// 16 floats are 64 bytes, so an input ends exactly before the inaccessible page.
 constexpr int64_t kRows = 2;
 constexpr int64_t kColumns = 8;
 constexpr size_t kCount = kRows * kColumns;
@@ -21,7 +21,7 @@ Floats Numbers(size_t count, float scale, float shift) {
   return numbers;
 }
 
-// y = op(op(x)) of positive and negative numbers below 2.
+// Returns y = op(op(x)) on positive and negative numbers below 2.
 Probe Unary(const std::string& op, int64_t since_version, const std::function<float(float)>& compute) {
   Probe probe;
   probe.name = op + " of " + op;
@@ -42,7 +42,7 @@ Probe Unary(const std::string& op, int64_t since_version, const std::function<fl
 
 enum class Second { kInput, kSame, kConstant };
 
-// z = op(x, y), y being a second input, x itself or a constant.
+// Returns z = op(x, y), where y is a second input, x itself or a constant.
 Probe Binary(const std::string& op, int64_t since_version, Second second,
              const std::function<float(float, float)>& compute) {
   Probe probe;
@@ -94,7 +94,7 @@ Probe MatMul(Second second) {
   return probe;
 }
 
-// A 1x1 convolution of 4 channels with a constant kernel.
+// Returns a 1x1 convolution of 4 channels with a constant kernel.
 Probe Convolution() {
   Probe probe;
   probe.name = "Conv with constant weights";
@@ -120,7 +120,7 @@ Probe Convolution() {
   return probe;
 }
 
-// --- Of quantised numbers, for devices that have no floats. Scales are powers of two, so that results are exact. 8
+// --- Probes of quantized numbers, for devices without floats. Scales are powers of two, so that results are exact. 8
 // times 8 bytes are 64.
 
 constexpr std::array<int64_t, 2> kBytes = {8, 8};
@@ -134,7 +134,7 @@ Bytes SmallBytes(int most, int step) {
   return bytes;
 }
 
-// Builds units: DequantizeLinear in front of an operator, and QuantizeLinear behind it.
+// Builds QDQ units: DequantizeLinear before an operator, and QuantizeLinear after it.
 class QuantisedGraph {
  public:
   explicit QuantisedGraph(const std::string& name) {
@@ -291,7 +291,7 @@ std::string Difference(const Probe& probe, const std::vector<Tensor>& found) {
              std::to_string(expected.size()) + " are expected";
     }
     for (size_t k = 0; k < numbers.size(); ++k) {
-      // As wide as half-precision arithmetic needs.
+      // The tolerance is wide enough for half-precision arithmetic.
       if (std::fabs(numbers[k] - expected[k]) <= 1e-2f + 1e-2f * std::fabs(expected[k])) continue;
       return probe.name + ": element " + std::to_string(k) + " of output " + std::to_string(i) + " is " +
              std::to_string(numbers[k]) + ", " + std::to_string(expected[k]) + " is expected";

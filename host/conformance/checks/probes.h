@@ -1,5 +1,5 @@
-// Probes: small graphs of common operators with inputs and the outputs that ONNX defines. What a plugin claims of them
-// is what the suite compiles and runs.
+// Probes: small graphs of common operators with inputs and the outputs that ONNX defines. The suite compiles and runs
+// those that a plugin claims.
 #pragma once
 
 #include <string>
@@ -13,23 +13,23 @@ namespace epiphyte::conformance {
 
 struct Probe {
   std::string name;
-  GraphSpec graph;  // one partition, when all of it is claimed
+  GraphSpec graph;  // one partition if the plugin claims all of it
   std::vector<Tensor> inputs;
   std::vector<std::vector<float>> expected;  // expected elements of each output
 
-  // The graph as the partition `name`.
+  // Returns the graph as the partition `partition_name`.
   GraphSpec As(const std::string& partition_name) const;
-  // The same with another element type everywhere.
+  // Returns the graph with another element type for all values.
   GraphSpec WithType(EpElementType type) const;
 };
 
 std::vector<Probe> AllProbes();
-// The probes that the provider claims whole and that may be one partition.
+// Returns the probes that the provider claims completely and that may be one partition.
 std::vector<Probe> ClaimedProbes(Session& session);
-// The same graphs with a first dimension that isn't known, and inputs without a row.
+// Returns the probes with an unknown first dimension, and with inputs of no rows.
 std::vector<Probe> EmptyProbes();
 
-// "" when `found` is what the probe expects, else what differs.
+// Returns "" when `found` is as the probe expects, else the difference.
 std::string Difference(const Probe& probe, const std::vector<Tensor>& found);
 
 }  // namespace epiphyte::conformance

@@ -1,4 +1,4 @@
-// DebugSink: what a plugin claims of a graph, held against the rules as it comes.
+// DebugSink: checks a plugin's claims of a graph against the rules as they arrive.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 namespace epiphyte::conformance {
 
 struct Claims {
-  std::vector<std::vector<size_t>> units;  // nodes by index; one unit for each that was claimed alone or as a group
-  bool exact = false;                      // one of the units must not be merged
+  std::vector<std::vector<size_t>> units;  // node indices of each unit, which was claimed alone or as a group
+  bool exact = false;                      // true: one of the units must not be merged
   size_t nodes = 0;
 
   bool operator==(const Claims&) const = default;
@@ -28,7 +28,7 @@ class DebugSink {
   EpCapabilitySink* handle() const { return handle_; }
   const Claims& claims() const { return claims_; }
 
-  // `flags` of EpClaim.
+  // `flags` are those of EpClaim.
   EpStatus* Add(const EpNode* const* nodes, uint64_t count, const char* name, uint32_t flags);
   EpStatus* Decline(const EpNode* node, const char* reason);
 

@@ -1,4 +1,5 @@
-// DebugContextSink: checks the contexts that a provider writes against the rules, and holds the input of LoadContext.
+// DebugContextSink: checks the contexts that a provider writes against the rules, and keeps them as input for
+// LoadContext.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +38,7 @@ class DebugContextSink {
     std::vector<std::string> partition_names;
     std::vector<std::string> sources;  // sources of the plugin
     bool embed = false;
-    bool defers_payload = false;  // a later session of the share group writes it
+    bool defers_payload = false;  // true: a later session of the share group writes the payload
   };
   explicit DebugContextSink(Setting setting);
   ~DebugContextSink();
@@ -45,7 +46,7 @@ class DebugContextSink {
   DebugContextSink& operator=(const DebugContextSink&) = delete;
 
   EpContextSink* handle() const { return handle_; }
-  // After a GetEpContextNodes that succeeded: checks that nothing is missing.
+  // Call after a successful GetEpContextNodes. Checks that nothing is missing, and returns the context.
   SavedContext Take(bool needs_payload);
 
   EpStatus* GetInfo(EpContextSinkInfo* info) const;

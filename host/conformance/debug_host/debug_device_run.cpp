@@ -1,4 +1,4 @@
-// DebugRun, as a kernel on a device sees it.
+// The functions of DebugRun that only a kernel on a device calls.
 #include "host/conformance/debug_host/debug_host.h"
 #include "host/conformance/debug_host/debug_run.h"
 

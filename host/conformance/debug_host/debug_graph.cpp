@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kArenaRoom = 64 << 10;
 
-// Kind of each handle, for graphs that live and for graphs that have ended.
+// Kind of each handle, for graphs that exist and for graphs that have ended.
 enum class HandleKind { kGraph, kNode, kValue, kAttribute };
 struct Known {
   HandleKind kind;
@@ -32,7 +32,7 @@ KnownHandles& Handles() {
   return *handles;
 }
 
-// Null, with the violation noted, when the plugin must not use `handle`.
+// Returns null, and records a violation, when the plugin must not use `handle`.
 const Known* Find(const void* handle, HandleKind kind, const char* function) {
   KnownHandles& known = Handles();
   std::lock_guard lock(known.mutex);

@@ -19,7 +19,7 @@
 
 namespace epiphyte::conformance {
 
-// Memory that is filled once and then lent: structs, arrays and strings one behind the other.
+// Memory that is filled once and then lent: structs, arrays and strings, stored one after the other.
 class Arena {
  public:
   Arena(size_t room, LentMemory::Rules rules) : memory_(room, std::move(rules)) {}
@@ -46,7 +46,7 @@ class Arena {
 
 class DebugGraph {
  public:
-  // `ended`: the rule that is broken by using any of it after End.
+  // `ended` is the rule that is broken by a use of the graph after End.
   DebugGraph(const GraphSpec& spec, Rule ended);
   ~DebugGraph() { End(); }
   DebugGraph(const DebugGraph&) = delete;
@@ -56,19 +56,20 @@ class DebugGraph {
   const GraphSpec& spec() const { return spec_; }
   const EpNode* node(size_t index) const { return reinterpret_cast<const EpNode*>(&nodes_[index]); }
   const EpValueDef* value(size_t index) const { return reinterpret_cast<const EpValueDef*>(&values_[index]); }
-  // -1 when the handle is none of this graph's.
+  // Returns -1 when the handle does not belong to this graph.
   int IndexOf(const EpNode* handle) const;
   int IndexOf(const EpValueDef* handle) const;
 
-  // The graph of a handle that a plugin passes; null, with the violation noted, when it must not use it.
+  // Returns the graph of a handle that a plugin passes. Returns null, and records a violation, if it must not use the
+  // handle.
   static const DebugGraph* Of(const EpGraph* handle, const char* function);
-  // From here on, all but this node, its attributes, inputs and outputs is hidden: asking for it breaks `hidden`.
+  // Hides everything but this node, its attributes, inputs and outputs. A request for anything else breaks `hidden`.
   void ShowOnly(size_t node, Rule hidden);
 
-  // Keeps the data of a constant, with its view, beyond End, until as many Releases as Retains.
+  // Keeps the data and the view of a constant beyond End, until Release was called as often as Retain.
   void Retain(int value);
   void Release(int value);
-  // Takes the data of a constant away, unless it is retained.
+  // Takes away the data of a constant, unless it is retained.
   void Drop(int value);
   void End();
 
@@ -87,7 +88,7 @@ class DebugGraph {
   const GraphSpec spec_;
   const Rule ended_;
   Arena arena_;
-  std::vector<Constant> constants_;  // by value
+  std::vector<Constant> constants_;  // indexed by value
   EpGraphInfo* graph_ = nullptr;
   EpNodeInfo* nodes_ = nullptr;
   EpValueDefInfo* values_ = nullptr;

@@ -1,7 +1,7 @@
-// DebugHost: a host that trusts nothing. Every handle that it gives is a number that it never gives again, every call
-// is held against the rules of the headers, and what breaks one is written to the journal.
+// DebugHost: a host that trusts nothing. Every handle is a number that is never given again. Every call is checked
+// against the rules of the headers, and violations are written to the journal.
 //
-// One for a process: the ABI's functions have no argument to find it by.
+// Only one may exist per process, because the ABI's functions have no argument that identifies it.
 //
 //   DebugHost host(journal);
 //   const EpPluginDescriptor* plugin = EpPluginQuery(host.info(), &environment);
@@ -38,21 +38,21 @@ class DebugHost {
 
   Journal& journal() { return journal_; }
   const EpHostInfo* info() const { return &infos_[0]; }
-  // The operation that the plugin is asked to do now. A crash during it breaks the rule set by BlameCrashesOn.
+  // Sets the operation that the plugin does now. A crash during it breaks the rule set by BlameCrashesOn.
   void Step(const std::string& step) { journal_.Blame(blamed_, step); }
   void BlameCrashesOn(Rule rule) { blamed_ = rule; }
   Rule blamed() const { return blamed_; }
 
-  // Another host of this process; statuses made by one are no statuses of the other.
+  // A second host in this process. A status that one host made is not valid for the other.
   const EpHostInfo* second_info() const { return &infos_[1]; }
 
-  // The plugin broke a rule. The first time counts: what follows may be its consequence.
+  // Records that the plugin broke a rule. Only the first violation counts, because later ones may follow from it.
   void Violate(Rule rule, const std::string& message);
   bool violated() const { return violated_; }
   void EndIfViolated() const {
     if (violated_) throw CheckEnded();
   }
-  // As Violate, for calls that can be refused.
+  // Does the same as Violate, for calls that can be refused.
   EpStatus* Refuse(Rule rule, const std::string& message) {
     Violate(rule, message);
     return NewStatus(EP_STATUS_INVALID_ARGUMENT, message);
@@ -67,10 +67,10 @@ class DebugHost {
   };
   // Reads the status that `function` of the plugin returned, and releases it.
   Failure TakeStatus(EpStatus* status, const std::string& function);
-  // Statuses that the host gave and that were neither released nor returned break a rule.
+  // Statuses that the host gave break a rule if they were neither released nor returned.
   void CheckStatusesAreReleased();
 
-  // Fills an info of the plugin's up to the room it says there is.
+  // Fills an info struct of the plugin, up to the size that the plugin states.
   template <typename Info>
   EpStatus* FillRoom(Info* info, const Info& from, const char* function) {
     if (info->struct_size < sizeof(Info)) {
@@ -83,7 +83,7 @@ class DebugHost {
     return nullptr;
   }
 
-  // A thread pool of kThreads threads, good until it is closed.
+  // Makes a pool of kThreads threads that is valid until ClosePool.
   static constexpr uint32_t kThreads = 4;
   EpThreadPool* OpenPool();
   void ClosePool(EpThreadPool* pool);
@@ -96,7 +96,7 @@ class DebugHost {
   Rule blamed_ = Rule::kDoesNotCrash;
 };
 
-// Handles of one kind: numbers, each given once, with the thread that it was given on.
+// Handles of one kind: numbers that are each given once, with the thread that got them.
 template <typename Handle, typename Object>
 class LiveHandles {
  public:
@@ -122,7 +122,7 @@ class LiveHandles {
     *verdict = found->second.thread == std::this_thread::get_id() ? Verdict::kLive : Verdict::kOtherThread;
     return found->second.object;
   }
-  // The object, or null with the violation noted. Rule::kDoesNotCrash as `thread` allows every thread.
+  // Returns the object, or null after recording a violation. Rule::kDoesNotCrash as `thread` allows every thread.
   Object* Require(const Handle* handle, const char* function, Rule ended, Rule thread) {
     Verdict verdict;
     Object* object = Find(handle, &verdict);
@@ -144,20 +144,20 @@ class LiveHandles {
   };
   std::mutex mutex_;
   std::map<uintptr_t, Entry> objects_;
-  uintptr_t last_ = 0x10001;  // odd, as no address of an object is
+  uintptr_t last_ = 0x10001;  // odd, unlike the address of an object
 };
 
-// Handles of a kind for the life of the process.
+// Returns the handles of a kind. They live as long as the process.
 template <typename Handle, typename Object>
 LiveHandles<Handle, Object>& Live() {
   static auto* handles = new LiveHandles<Handle, Object>();
   return *handles;
 }
 
-// The tables, one file each.
+// The function tables; each has its own file.
 extern const EpStatusApi kDebugStatusApi[2];
 extern const EpServicesApi kDebugServicesApi;
-extern const EpGraphApi kDebugGraphApi;  // handles are compared with those of the graphs that live
+extern const EpGraphApi kDebugGraphApi;  // its handles are compared with those of live graphs
 extern const EpCapabilityApi kDebugCapabilityApi;
 extern const EpTaskApi kDebugTaskApi;
 extern const EpContextApi kDebugContextApi;
@@ -170,7 +170,7 @@ extern const EpProfileApi kDebugProfileApi;
 extern const EpInferenceApi kDebugInferenceApi;
 
 bool IsUtf8(const char* text);
-// One line of UTF-8 that can be printed.
+// Returns whether the text is one line of printable UTF-8.
 bool IsOneLine(const char* text);
 
 }  // namespace epiphyte::conformance

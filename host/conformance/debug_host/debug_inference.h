@@ -1,4 +1,4 @@
-// DebugInference: one InferTypes call. What it sets is held against the rules; what it is given ends with it.
+// DebugInference: one InferTypes call. It checks the types that the plugin sets; all handles end with the object.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@ namespace epiphyte::conformance {
 
 class DebugInference {
  public:
-  // `ints`: the elements that are known of each input that has any.
+  // `ints` has the known elements of each input; empty if none are known.
   DebugInference(size_t outputs, const std::vector<std::vector<int64_t>>& ints);
   ~DebugInference();
   DebugInference(const DebugInference&) = delete;
   DebugInference& operator=(const DebugInference&) = delete;
 
   EpInference* handle() const { return handle_; }
-  // "tensor(float)[2]" for each output; "" where none was set.
+  // Returns a type such as "tensor(float)[2]" for each output; "" if none was set.
   const std::vector<std::string>& types() const { return types_; }
 
   EpStatus* GetInts(uint64_t input, const int64_t** values, uint64_t* count) const;

@@ -1,5 +1,5 @@
-// Graphs as ONNX: what a plugin asks for is held against the rules, what it gets is the core's. The bytes are lent:
-// they are read-only, and gone when the write function has returned.
+// Graphs as ONNX. The debug host checks the plugin's requests against the rules, and the core writes the model. The
+// bytes are lent: they are read-only, and unmapped when the write function has returned.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -76,7 +76,7 @@ bool IsFileName(const char* text) {
          name != "." && name != "..";
 }
 
-// A write function ended the writing.
+// The exception with which a plugin's write function stops the writing.
 struct Ended {
   EpStatus* status;
 };

@@ -1,9 +1,9 @@
-// ep.onnx/1 of the debug host: an extension, which a plugin need not use.
+// ep.onnx/1 of the debug host. A plugin need not use this extension.
 #pragma once
 
 namespace epiphyte::conformance {
 
-// The plugin has asked for a graph as ONNX in this process.
+// Returns whether the plugin has requested a graph as ONNX in this process.
 bool GraphsWereWritten();
 
 }  // namespace epiphyte::conformance

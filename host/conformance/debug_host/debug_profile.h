@@ -1,4 +1,4 @@
-// DebugProfile: a trace that keeps nothing. Each span is held against the rules as it comes.
+// DebugProfile: a trace that stores nothing. Each span is checked against the rules as it arrives.
 //
 //   DebugProfile profile;                  // the trace begins
 //   run.ProfileWith(profile.handle());
@@ -21,7 +21,7 @@ class DebugProfile {
   EpProfile* handle() const { return handle_; }
   uint64_t span_count() const { return spans_; }
 
-  // All or none; any thread.
+  // Accepts all spans or none. [any thread]
   EpStatus* Add(const EpProfileSpan* const* spans, uint64_t count);
 
  private:

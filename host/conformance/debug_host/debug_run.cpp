@@ -7,7 +7,7 @@
 
 namespace epiphyte::conformance {
 
-// A reference as the plugin holds it.
+// A reference to a value that the plugin holds.
 struct DebugRun::ValueState {
   DebugRun* run;
   Content content;
@@ -168,7 +168,7 @@ DebugRun::DebugRun(const std::vector<Tensor>& inputs, std::vector<ValueSpec> dec
 
 DebugRun::~DebugRun() { End(); }
 
-// Work that was submitted may go on using it.
+// Submitted work may use the memory after Execute.
 Rule DebugRun::MemoryEnds() const {
   return device_ != nullptr && device_->async() ? Rule::kWorkEndsWithItsPoint : Rule::kRunEndsWithExecute;
 }
@@ -318,7 +318,7 @@ EpStatus* DebugRun::CreateTensor(EpElementType type, const int64_t* dims, uint32
   return nullptr;
 }
 
-// The state, when the plugin may use the value now.
+// Returns the state of the value if the plugin may use it now; else null.
 DebugRun::ValueState* DebugRun::Use(EpValue* value, const char* function) {
   DebugHost& host = DebugHost::Current();
   ValueState* state =
@@ -348,7 +348,7 @@ EpStatus* DebugRun::ShareValue(const EpValueView* view, EpValue** value) {
   for (uint32_t i = 0; i < info_.input_count; ++i) {
     if (info_.inputs[i] != view) continue;
     Content content = input_contents_[i];
-    // The numbers are known here even for an input in device memory.
+    // Even for an input in device memory, the suite knows the numbers.
     const std::span<const std::byte> input =
         input_memory_[i] == nullptr ? std::span<const std::byte>(device_->given(i).bytes)
                                     : std::span<const std::byte>(input_memory_[i]->data(), input_memory_[i]->size());

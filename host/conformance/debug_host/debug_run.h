@@ -1,5 +1,5 @@
-// DebugRun: one Execute. Inputs are read-only and end before a forbidden page, outputs are watched at both ends, and
-// all of it is taken away when Execute has returned.
+// DebugRun: one Execute. Inputs are read-only and end before an inaccessible page. Outputs are guarded at both ends.
+// All memory is taken away when Execute has returned.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ namespace epiphyte::conformance {
 
 class DebugRun {
  public:
-  // `declared`: what the graph says of the outputs. `fill`: what output memory holds before it is written. `device`: of
+  // `declared`: the graph's declarations of the outputs. `fill`: initial content of output memory. `device`: the run of
   // a kernel on a device, else null.
   DebugRun(const std::vector<Tensor>& inputs, std::vector<ValueSpec> declared, unsigned char fill = 0xCD,
            DeviceRun* device = nullptr);
@@ -39,17 +39,18 @@ class DebugRun {
   // Null: the session isn't profiled.
   void ProfileWith(EpProfile* profile) { profile_ = profile; }
   EpProfile* profile() const { return profile_; }
-  // Execute has returned: nothing of the run can be used any more, but for memory that submitted work uses.
+  // Call when Execute has returned: the plugin can then use nothing of the run, except memory that submitted work uses.
   void EndCall();
-  // After an Execute that succeeded, and its work: checks that all is set, and gives the outputs. Ends the run.
+  // Call after a successful Execute and its submitted work. Checks that all outputs are set, returns them, and ends the
+  // run.
   std::vector<Tensor> TakeOutputs();
   void End();
 
-  // Null with the violation noted when a plugin has no run that it may use.
+  // Returns null, and records a violation, when the plugin may use no run now.
   static DebugRun* Find(const EpRun* run, const char* function);
   static EpStatus* NoRun();
 
-  // The tables' functions.
+  // The functions of the ABI's tables.
   EpStatus* GetInfo(EpRunInfo* info) const;
   EpStatus* AllocateOutput(uint32_t index, EpElementType type, const int64_t* dims, uint32_t rank, void** data);
   EpStatus* CreateTensor(EpElementType type, const int64_t* dims, uint32_t rank, EpValue** value, void** data);
@@ -63,7 +64,7 @@ class DebugRun {
   EpStatus* AdoptOutput(uint32_t index, EpElementType type, const int64_t* dims, uint32_t rank, uint32_t memory,
                         EpBuffer* buffer, uint64_t size, uint64_t offset);
   uint32_t IsCancelled();
-  // False when no run of the process knows it.
+  // A value that no run of the process knows is a violation.
   static void ReleaseValue(EpValue* value);
 
  private:
@@ -72,13 +73,13 @@ class DebugRun {
     EpElementType type = EP_TYPE_UNDEFINED;
     std::vector<int64_t> dims;
     std::shared_ptr<LentMemory> memory;
-    bool given = true;       // memory that the plugin may write to
-    bool on_device = false;  // then it is the DeviceRun's
+    bool given = true;       // true: the plugin may write to this memory
+    bool on_device = false;  // true: the DeviceRun owns the memory
   };
   struct ValueState;
   EpStatus* NewContent(EpElementType type, const int64_t* dims, uint32_t rank, Content* content);
   EpStatus* CheckDeclared(uint32_t index, const Content& content) const;
-  // Common checks of all functions that make an output.
+  // Does the checks that are common to all functions that make an output.
   EpStatus* NewOutput(uint32_t index, EpElementType type, const int64_t* dims, uint32_t rank, Content* content);
   Rule MemoryEnds() const;
   static void Place(const DeviceRun::Piece* piece, const LentMemory* memory, EpTensorView* view);

@@ -1,4 +1,4 @@
-// Services: a pool of real threads, started for each loop, so that what a plugin does in them is on threads of its own.
+// Services of the host. The pool starts real threads for each loop, so that a plugin's code runs on threads of its own.
 #include <algorithm>
 #include <thread>
 #include <vector>
@@ -14,7 +14,7 @@ namespace {
 
 thread_local bool t_inside_loop = false;
 
-// Null counts as a pool of one thread.
+// A null pool counts as a pool of one thread.
 uint32_t ThreadsOf(const EpThreadPool* pool, const char* function) {
   if (pool == nullptr) return 1;
   const EpThreadPool* known =
@@ -22,7 +22,7 @@ uint32_t ThreadsOf(const EpThreadPool* pool, const char* function) {
   return known == nullptr ? 1 : known->threads;
 }
 
-// Runs `body(worker)` on `count` threads, the caller's included.
+// Runs `body(worker)` on `count` threads, including the caller's.
 template <typename Body>
 void OnThreads(uint32_t count, Body body) {
   std::vector<std::thread> threads;
@@ -70,7 +70,7 @@ void EP_CALL RunGang(EpThreadPool* pool, uint32_t size, EpGangBody body, void* u
 const EpServicesApi kDebugServicesApi = {sizeof(EpServicesApi), 0, IsLogged, Log, ParallelFor, GetThreadCount, RunGang};
 
 EpThreadPool* DebugHost::OpenPool() {
-  return Live<EpThreadPool, EpThreadPool>().Open(new EpThreadPool{kThreads});  // as long as the process
+  return Live<EpThreadPool, EpThreadPool>().Open(new EpThreadPool{kThreads});  // lives as long as the process
 }
 
 void DebugHost::ClosePool(EpThreadPool* pool) { Live<EpThreadPool, EpThreadPool>().Close(pool); }

@@ -1,4 +1,4 @@
-// DebugShareGroup: a share group, with one workspace as there is one plugin; and how a provider takes part in it.
+// DebugShareGroup: a share group with one workspace, because there is one plugin, and a provider's membership in it.
 #pragma once
 
 #include <functional>
@@ -16,11 +16,11 @@ namespace epiphyte::conformance {
 // Freed with the last membership.
 struct DebugWorkspace {
   ~DebugWorkspace();
-  // The payload of these bytes: every loading session of the group gets it at the same address, until the last provider
-  // of the group was destroyed. `make` lends it to the first.
+  // Returns the payload with these bytes. Every loading session of the group gets it at the same address, until the
+  // last provider of the group is destroyed. `make` makes it for the first session.
   LentMemory& Payload(const std::string& bytes, const std::function<std::unique_ptr<LentMemory>()>& make);
 
-  // Destroyed after the destructor's release of the plugin's workspace, which may view payloads.
+  // Destroyed after the plugin's workspace, which the destructor releases first because it may view payloads.
   std::vector<std::pair<std::string, std::unique_ptr<LentMemory>>> payloads;
   std::mutex mutex;
   void* data = nullptr;
@@ -39,7 +39,7 @@ class DebugMembership {
   bool writes_payload() const { return info_.compiling != 0 && info_.last != 0; }
   const EpShareInfo& info() const { return info_; }
   DebugWorkspace& workspace() { return *workspace_; }
-  // The plugin has asked for any group in this process: share groups are an extension, which it need not use.
+  // Returns whether the plugin has asked for a group in this process. A plugin need not use this extension.
   static bool WasAsked();
 
  private:

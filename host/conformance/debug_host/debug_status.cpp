@@ -1,4 +1,4 @@
-// Statuses: their memory is never used again, so that one that was released is told from one that is new.
+// Statuses: their memory is never reused, so that a released status can be told from a new one.
 #include <map>
 #include <mutex>
 
@@ -18,7 +18,7 @@ struct Statuses {
   std::mutex mutex;
   std::map<const EpStatus*, std::unique_ptr<EpStatus>> all;
 
-  // Null when no host made it; released ones are found.
+  // Returns null when no host made the status. Released statuses are found.
   EpStatus* Find(const EpStatus* status) {
     const auto found = all.find(status);
     return found == all.end() ? nullptr : found->second.get();
@@ -38,7 +38,7 @@ EpStatus* Make(EpStatusCode code, std::string message, int host) {
   return status;
 }
 
-// The status, or null with the violation noted.
+// Returns the status, or null after recording a violation.
 EpStatus* Require(const EpStatus* status, const char* function) {
   EpStatus* found = All().Find(status);
   if (found == nullptr) {

@@ -1,4 +1,4 @@
-// DebugTask: what a plugin asks of the host while it compiles, loads or saves.
+// DebugTask: a plugin's requests to the host while it compiles, loads or saves.
 #pragma once
 
 #include <atomic>
@@ -16,12 +16,12 @@
 
 namespace epiphyte::conformance {
 
-// Constants that a provider keeps; lives as long as the provider.
+// Constants that a provider retains. The object lives as long as the provider.
 class RetainedConstants {
  public:
   ~RetainedConstants();
   EpConstant* Add(std::shared_ptr<DebugGraph> graph, int value);
-  // False when it isn't held.
+  // Returns false when the constant isn't retained.
   static bool Release(const EpConstant* constant);
 
  private:
@@ -37,12 +37,12 @@ class DebugTask {
   DebugTask& operator=(const DebugTask&) = delete;
 
   EpTask* handle() const { return handle_; }
-  // Null with the violation noted when a plugin has no task that it may use.
+  // Returns null, and records a violation, when the plugin may use no task now.
   static DebugTask* Find(const EpTask* task, const char* function);
   // Null: the session isn't profiled.
   void ProfileWith(EpProfile* profile) { profile_ = profile; }
   EpProfile* profile() const { return profile_; }
-  // From the next report on, the plugin hears that the user has cancelled.
+  // From the next report on, the plugin is told that the user has cancelled.
   void Cancel() { cancel_ = true; }
   bool was_told() const { return told_; }
   const std::set<uint64_t>& declined() const { return declined_; }
@@ -55,7 +55,7 @@ class DebugTask {
   EpStatus* Drop(const EpValueDef* value);
 
  private:
-  // The index of the constant in `graph`; -1: none of this task's.
+  // Returns the index of the constant in `graph`; -1: it does not belong to this task.
   int FindConstant(const EpValueDef* value, std::shared_ptr<DebugGraph>* graph) const;
 
   const Kind kind_;

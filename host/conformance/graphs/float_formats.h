@@ -1,4 +1,4 @@
-// Storage-only float formats, readable as doubles.
+// Storage-only float formats, converted to double.
 #pragma once
 
 #include <bit>

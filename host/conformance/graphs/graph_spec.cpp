@@ -98,7 +98,7 @@ GraphSpec GraphSpec::Part(std::span<const size_t> members, std::string part_name
   GraphSpec part;
   part.name = std::move(part_name);
   part.opset = opset;
-  std::map<int, int> moved;  // from the index here to the one there
+  std::map<int, int> moved;  // from the index in this graph to the index in the part
   const auto move = [&](int value) {
     if (value < 0) return -1;
     const auto [at, is_new] = moved.emplace(value, static_cast<int>(part.values.size()));

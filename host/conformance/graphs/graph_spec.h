@@ -1,4 +1,4 @@
-// GraphSpec: a small graph as the suite describes it, from which DebugGraph makes what a plugin sees.
+// GraphSpec: the suite's description of a small graph, from which DebugGraph makes the graph that a plugin sees.
 //
 //   GraphSpec graph = {.name = "probe"};
 //   int x = graph.AddInput("x", EP_TYPE_FLOAT, {2, 8});
@@ -19,7 +19,7 @@ namespace epiphyte::conformance {
 struct ValueSpec {
   std::string name;
   EpElementType type = EP_TYPE_FLOAT;
-  std::vector<int64_t> dims;         // -1 where it is not known
+  std::vector<int64_t> dims;         // -1: unknown dimension
   std::vector<std::byte> data;       // data of a constant
   EpTypeKind kind = EP_KIND_TENSOR;  // for a sequence, `type` and `dims` are those of its tensors
   bool has_rank = true;
@@ -39,17 +39,17 @@ struct NodeSpec {
   std::string op_type;
   std::string domain;
   int64_t since_version = 1;
-  std::vector<int> inputs;  // indices of values, -1: left out
+  std::vector<int> inputs;  // indices of values; -1: omitted
   std::vector<int> outputs;
   std::vector<AttributeSpec> attributes;
-  bool placed = false;  // another provider has it
+  bool placed = false;  // true: another provider has the node
 };
 
 struct GraphSpec {
   std::string name;
   int64_t opset = 17;
   std::vector<ValueSpec> values;
-  std::vector<NodeSpec> nodes;  // in an order in which they can run
+  std::vector<NodeSpec> nodes;  // in executable order
   std::vector<int> inputs;
   std::vector<int> outputs;
 
@@ -60,16 +60,16 @@ struct GraphSpec {
   NodeSpec& AddNode(std::string op_type, std::vector<int> node_inputs, std::vector<int> node_outputs,
                     int64_t since_version = 1);
 
-  // The nodes of `members` with what they use: a partition.
+  // Returns the nodes of `members` and the values that they use, as a partition.
   GraphSpec Part(std::span<const size_t> members, std::string part_name) const;
-  // A path leaves `members` and comes back.
+  // Returns whether a path leaves `members` and comes back.
   bool LeavesAndComesBack(std::span<const size_t> members) const;
 };
 
-// The graphs' operators, each once, for a message: "Conv, com.acme.Gate, Relu".
+// Returns the graphs' operators, each once, for a message: "Conv, com.acme.Gate, Relu".
 std::string OperatorsIn(std::span<const GraphSpec> graphs);
 
-// Bytes that a tensor takes; 0 when a size is not known.
+// Returns the bytes of a tensor; 0 when a size is unknown.
 uint64_t ByteSize(EpElementType type, std::span<const int64_t> dims);
 
 }  // namespace epiphyte::conformance

@@ -17,7 +17,7 @@ struct Tensor {
 };
 Tensor FloatTensor(std::vector<int64_t> dims, std::span<const float> data);
 Tensor ByteTensor(std::vector<int64_t> dims, std::span<const int8_t> data);  // makes a tensor of int8
-// Elements of a float or int8 tensor.
+// Returns the elements of a float or int8 tensor.
 std::vector<float> FloatsOf(const Tensor& tensor);
 
 }  // namespace epiphyte::conformance

@@ -23,7 +23,7 @@ size_t PageSize() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 struct LentMemory::Region {
   Region* next;
   std::byte* pages;
-  size_t room;  // bytes of the pages, without the forbidden one behind them
+  size_t room;  // bytes of the pages, without the inaccessible one behind them
   std::byte* data;
   size_t size;
   std::atomic<State> state;
@@ -39,7 +39,7 @@ struct LentMemory::Region {
   static void Handle(int signal, siginfo_t* info, void*);
 };
 
-// Async-signal-safe, but for snprintf, which here formats numbers and short texts only.
+// Async-signal-safe except for snprintf, which only formats numbers and short texts here.
 void LentMemory::Region::Handle(int signal, siginfo_t* info, void*) {
   if (forgiving.load()) _exit(kCheckDone);
   const auto* at = static_cast<const std::byte*>(info->si_addr);
@@ -118,7 +118,7 @@ void LentMemory::Forgive() { Region::forgiving = true; }
 void LentMemory::WatchWith(Journal* journal) {
   Region::journal = journal;
   Region::forgiving = false;
-  // A handler of its own stack, so that a plugin that uses up the stack is told, too.
+  // The handler has its own stack, so that it also works when a plugin has overflowed the stack.
   static char stack[64 << 10];
   stack_t alternate = {};
   alternate.ss_sp = stack;

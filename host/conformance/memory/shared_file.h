@@ -1,4 +1,4 @@
-// SharedFile: memory behind a descriptor, as processes share it, and a view of it.
+// SharedFile: memory behind a descriptor, such as processes share, and a mapping of it.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace epiphyte::conformance {
 
-// Closed at the end.
+// A descriptor that the destructor closes.
 class OwnedDescriptor {
  public:
   explicit OwnedDescriptor(int64_t descriptor) : descriptor_(static_cast<int>(descriptor)) {}
@@ -28,7 +28,7 @@ class SharedFile {
 
   int descriptor() const { return descriptor_; }
   std::byte* data() const { return data_; }
-  // The descriptor's number is `other`'s file from here on; the view stays.
+  // Makes the descriptor's number refer to `other`'s file. The mapping stays.
   void PutInPlace(const SharedFile& other);
 
  private:

@@ -7,7 +7,7 @@
 namespace epiphyte::operators {
 namespace {
 
-// A float format: a sign, `exponent` bits, `mantissa` bits.
+// A float format with a sign, `exponent` exponent bits and `mantissa` mantissa bits.
 struct Format {
   enum class Extremes { kIeee, kNoInfinity, kUnsignedZero, kFinite };
   int exponent = 0;
@@ -16,9 +16,9 @@ struct Format {
 
   int bits() const { return 1 + exponent + mantissa; }
   int bias() const { return (1 << (exponent - 1)) - (extremes == Extremes::kUnsignedZero ? 0 : 1); }
-  int least_exponent() const { return 1 - bias(); }  // exponent of the least normal number
+  int least_exponent() const { return 1 - bias(); }  // exponent of the smallest normal number
   Number highest() const {
-    const int top = (1 << exponent) - 1 - bias();  // what the largest exponent field would mean
+    const int top = (1 << exponent) - 1 - bias();  // exponent that the largest exponent field would stand for
     const Number step = std::ldexp(Number{1}, -mantissa);
     if (extremes == Extremes::kIeee) return std::ldexp(2 - step, top - 1);
     if (extremes == Extremes::kNoInfinity) return std::ldexp(2 - 2 * step, top);
@@ -61,7 +61,7 @@ uint64_t BitsOf(DataType type, Number value) {
   if (magnitude == 0) return format.extremes == Format::Extremes::kUnsignedZero ? 0 : sign;
   const int exponent = std::max(std::ilogb(magnitude), format.least_exponent());
   const auto units = static_cast<uint64_t>(std::ldexp(magnitude, format.mantissa - exponent));
-  // The leading one of a normal number adds one to the exponent's field.
+  // The implicit leading one of a normal number adds one to the exponent field.
   return sign | ((static_cast<uint64_t>(exponent - format.least_exponent()) << format.mantissa) + units);
 }
 

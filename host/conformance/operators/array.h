@@ -25,12 +25,12 @@ static_assert(std::numeric_limits<Number>::digits >= 64);
 using Dims = std::vector<int64_t>;
 
 int64_t CountOf(const Dims& dims);
-// Elements from one index of an axis to the next.
+// Returns, for each axis, the number of elements from one index to the next.
 Dims StridesOf(const Dims& dims);
 
 struct Array {
   Array() = default;
-  Array(DataType element_type, Dims shape);  // zeros
+  Array(DataType element_type, Dims shape);  // all elements are 0
   Array(DataType element_type, Dims shape, std::vector<Number> numbers);
 
   int64_t rank() const { return static_cast<int64_t>(dims.size()); }
@@ -48,30 +48,30 @@ struct Array {
 Array Int64Array(const std::vector<int64_t>& values);  // one-dimensional
 Array Scalar(DataType type, Number value);
 
-bool IsFloat(DataType type);     // float, double and those of 8 and 16 bits
-bool IsInteger(DataType type);   // signed or not, of any width
+bool IsFloat(DataType type);     // float, double, and the 8-bit and 16-bit floats
+bool IsInteger(DataType type);   // signed or unsigned, of any width
 bool IsUnsigned(DataType type);  // integers only
 
-// The least and the largest finite number.
+// Return the least and the largest finite number.
 Number Lowest(DataType type);
 Number Highest(DataType type);
-// Step from 1 to the next number, and the smallest number above 0, of a float type.
+// Return, for a float type, the step from 1 to the next number, and the smallest number above 0.
 Number Epsilon(DataType type);
 Number Smallest(DataType type);
 
-// The nearest element, with ties to even. Past the largest element: infinity if the type has one, else NaN. For
-// integer types the value must be in range already.
+// Returns the nearest element, with ties to even. Past the largest element, the result is infinity if the type has one,
+// else NaN. For integer types the value must be in range.
 Number Round(DataType type, Number value);
-// The low bits of an integer, as an integer of the type.
+// Returns the low bits of an integer, as an integer of the type.
 Number Wrap(DataType type, __int128 value);
 
-// Elements as they lie in memory. A string is the number in decimal; a complex number has the negative as its other
-// part. `kString` has no bytes: see TextOf.
+// Convert between elements and their bytes in memory. A string is the number in decimal. A complex number has the
+// negated number as imaginary part. `kString` has no bytes: see TextOf.
 std::string Encode(const Array& array);
 std::vector<Number> Decode(DataType type, int64_t count, const void* bytes);
 std::string TextOf(Number value);
 
-// Calls body(index, i) for each index of the shape in order, i being its place.
+// Calls body(index, i) for each index of the shape in order; i is the row-major position.
 template <typename Body>
 void ForEachIndex(const Dims& dims, Body&& body) {
   const int64_t count = CountOf(dims);

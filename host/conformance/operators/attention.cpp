@@ -8,7 +8,7 @@
 namespace epiphyte::operators {
 namespace {
 
-// [batch, heads, length, size] as [batch, length, heads * size].
+// Converts [batch, heads, length, size] to [batch, length, heads * size].
 Array Merged(const Array& x) {
   Array y(x.type, {x.dims[0], x.dims[2], x.dims[1] * x.dims[3]});
   ForEachIndex(x.dims, [&](const Dims& index, int64_t i) {
@@ -17,7 +17,7 @@ Array Merged(const Array& x) {
   return y;
 }
 
-// `past` before `x` along axis 2.
+// Concatenates `past` and `x` along axis 2.
 Array Joined(const Array& past, const Array& x) {
   Dims dims = x.dims;
   dims[2] += past.dims[2];
@@ -56,7 +56,7 @@ void Attention(Random& random, Case& c) {
   }
   Number scale = 1 / std::sqrt(static_cast<Number>(size));
   if (random.Chance(40)) c.Set("scale", static_cast<float>(scale = 0.5L));
-  // The cap comes before whatever hides keys, which a cap would show again.
+  // The softcap is applied before the mask. After the mask, it would make hidden keys visible again.
   Number cap = 0;
   if (random.Chance(30)) c.Set("softcap", static_cast<float>(cap = 2));
   const bool causal = random.Chance(30);
@@ -77,10 +77,10 @@ void Attention(Random& random, Case& c) {
       if (random.Chance(50)) dims[axis] = 1;
     if (random.Chance(50)) {
       mask = random.Values(DataType::kBool, dims, Draw::kAll);
-      // There is something to attend to in every row.
+      // Every row has at least one visible key.
       for (int64_t i = 0; i < mask.count(); i += all) mask[i] = 1;
     } else if (random.Chance(30)) {
-      // Integers are added, too.
+      // Integer masks are added to the scores, too.
       mask = random.Integers(random.Pick({DataType::kInt8, DataType::kUint8, DataType::kInt16, DataType::kInt32,
                                           DataType::kInt64, DataType::kUint64}),
                              dims, 0, 3);
@@ -136,7 +136,7 @@ void Attention(Random& random, Case& c) {
       }
     }
   }
-  // Values within ±1 are averaged; scores are exponents. 16-bit types may be rounded after each of the steps.
+  // The outputs are averages of values within ±1, and scores are exponents. 16-bit types may round after each step.
   const bool is_small = type == DataType::kFloat16 || type == DataType::kBfloat16;
   const auto close = [&](const Array& output, Number magnitude) {
     return Bound{.ulps = is_small ? Number{12} : 96, .sizes = std::vector<Number>(output.values.size(), magnitude)};

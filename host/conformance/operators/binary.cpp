@@ -1,4 +1,4 @@
-// Functions of two elements and more, shapes spread to each other.
+// Element-wise functions of two or more inputs with broadcasting.
 #include <cmath>
 
 #include "host/conformance/operators/broadcast.h"
@@ -11,7 +11,7 @@ struct Pair {
   Array a, b;
 };
 
-// Two arrays with shapes that broadcast.
+// Returns two arrays with shapes that broadcast.
 Pair TwoOf(Random& random, DataType type, Draw draw) {
   const Dims dims = random.Shape(0, 5);
   Array a = random.Values(type, PartOf(random, dims), draw);
@@ -27,7 +27,7 @@ Array Combine(const Array& a, const Array& b, DataType type, const F& function) 
   return y;
 }
 
-// Bound of one rounding from the exact result. For double, the reference itself adds a second rounding.
+// Bound for a result that is the exact one, rounded once. For double, the reference adds a second rounding.
 Bound Exact(DataType type) { return {.ulps = type == DataType::kDouble ? Number{1} : 0}; }
 
 struct Sum {
@@ -190,7 +190,7 @@ void Where(Random& random, Case& c) {
   c.Output(chosen, {.signs = true});
 }
 
-// One to six inputs, combined from the first on.
+// Makes one to six inputs, which are combined from the first to the last.
 template <typename F>
 Array Several(Random& random, Case& c, DataType type, Draw draw, const F& function) {
   const Dims dims = random.Shape(0, 5);
@@ -212,7 +212,7 @@ void Min(Random& random, Case& c) {
                    [](Number a, Number b) { return std::isnan(a) || a < b ? a : b; }));
 }
 Number AddOf(Number a, Number b) { return a + b; }
-// The result's error is one rounding for each input, at the size of what they may sum up to.
+// The error is one rounding for each input, relative to the largest possible sum of magnitudes.
 Bound OfSum(const Case& c, const Array& y) {
   const Number count = static_cast<Number>(c.inputs.size());
   return {.ulps = count, .sizes = std::vector<Number>(y.values.size(), 8 * count)};

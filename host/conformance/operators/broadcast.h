@@ -1,4 +1,4 @@
-// Helpers that the references of several families share: functions of elements, and shapes that broadcast.
+// Helpers for the references of several families: element-wise functions, and shapes that broadcast.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace epiphyte::operators {
 
-// function(x[i]), as elements of `type`, unless left out of x's.
+// Returns function(x[i]) as elements of `type`, by default of x's type.
 template <typename F>
 Array Map(const Array& x, const F& function, DataType type = DataType::kUndefined) {
   Array y(type == DataType::kUndefined ? x.type : type, x.dims);
@@ -18,7 +18,7 @@ Array Map(const Array& x, const F& function, DataType type = DataType::kUndefine
   return y;
 }
 
-// The shape that both are spread to.
+// Returns the shape to which both broadcast.
 inline Dims Spread(const Dims& a, const Dims& b) {
   Dims dims(std::max(a.size(), b.size()), 1);
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -30,11 +30,11 @@ inline Dims Spread(const Dims& a, const Dims& b) {
   return dims;
 }
 
-// NaN if either is.
+// Return NaN if either argument is NaN.
 inline Number LargerOf(Number a, Number b) { return std::isnan(a) || a >= b ? a : b; }
 inline Number SmallerOf(Number a, Number b) { return std::isnan(a) || a <= b ? a : b; }
 
-// The array's element for an index of the shape that it is spread to.
+// Returns the array's element for an index of the shape to which it broadcasts.
 inline const Number& SpreadAt(const Array& array, const Dims& index) {
   int64_t at = 0;
   const size_t skipped = index.size() - array.dims.size();
@@ -49,7 +49,7 @@ inline Array SpreadTo(const Array& array, const Dims& dims) {
   return spread;
 }
 
-// A shape that can be spread to `dims`: leading axes left out, others with one element.
+// Returns a shape that broadcasts to `dims`: some leading axes are omitted, and others have one element.
 inline Dims PartOf(Random& random, const Dims& dims) {
   if (random.Chance(40)) return dims;
   Dims part = dims;

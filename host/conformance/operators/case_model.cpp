@@ -25,7 +25,7 @@ core::ValuePtr ToValue(const Array& array) {
   return value;
 }
 
-// Part of an input's shape that the model declares.
+// How much of an input's shape the model declares.
 enum class Told { kAll, kRank, kNothing };
 
 struct NamedArray {
@@ -41,15 +41,15 @@ struct Model {
   std::vector<std::pair<std::string, int64_t>> opsets;  // domain and version
   std::vector<ModelNode> nodes;
   std::vector<NamedArray> initializers, inputs, outputs;
-  Told told = Told::kAll;  // about inputs
+  Told told = Told::kAll;  // applies to the inputs
 };
 
-// AttributeProto.AttributeType
+// Values of AttributeProto.AttributeType.
 constexpr int64_t kFloatKind = 1, kIntKind = 2, kStringKind = 3, kTensorKind = 4, kFloatsKind = 6, kIntsKind = 7,
                   kStringsKind = 8;
 
-// Writes the model's messages, field by field. libonnx's classes are for core/onnx alone, and could not hold all that
-// is senseless.
+// Writes the model's messages field by field. Only core/onnx may use libonnx's classes, and these could not hold every
+// invalid model.
 class ModelWriter {
  public:
   ModelWriter(const Model& model, core::WireWriter& out) : model_(model), out_(out) {}
@@ -123,7 +123,7 @@ class ModelWriter {
     });
   }
 
-  // An array of kUndefined is declared without a type.
+  // An array of type kUndefined is declared without a type.
   void WriteInfo(uint32_t field, const NamedArray& one, Told told) {
     out_.Message(field, [&] {
       out_.Bytes(proto::value_info::kName, one.name);
@@ -175,7 +175,7 @@ Array ListOrScalar(DataType type, const QuantParams& quant, std::vector<Number> 
   return Array(type, {count}, std::move(numbers));
 }
 
-// Elements in steps of their scale. They lie on the grid, so that the quotients are exact.
+// Returns the elements divided by their scale. They lie on the grid, so the quotients are exact.
 Array QuantizedArray(const Array& array, const QuantParams& quant) {
   Array quantized(quant.type, array.dims);
   ForEachIndex(array.dims, [&](const Dims& index, int64_t i) {
@@ -185,7 +185,7 @@ Array QuantizedArray(const Array& array, const QuantParams& quant) {
   return quantized;
 }
 
-// A DequantizeLinear or QuantizeLinear node, with its parameters as initializers.
+// Adds a DequantizeLinear or QuantizeLinear node, with its parameters as initializers.
 void AddConversion(Model* model, const std::string& op_type, const std::string& from, const std::string& to,
                    const QuantParams& quant) {
   ModelNode node;

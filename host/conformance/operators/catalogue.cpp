@@ -14,7 +14,7 @@ namespace epiphyte::operators {
 namespace {
 
 constexpr std::chrono::seconds kCaseLimit(60);
-// A form that is listed as a whole must fail at least once among so many cases from the first one on.
+// If a whole form is listed as failing, it must fail at least once in this many cases from the first one on.
 constexpr uint64_t kCasesThatMustFailOnce = 20;
 constexpr size_t kMostReasonBytes = 300;
 
@@ -30,12 +30,12 @@ DataType TypeOf(const Case& c) {
 
 struct Task {
   const OperatorCases* op = nullptr;
-  size_t op_index = 0;  // among the operators of the run
+  size_t op_index = 0;  // index among the operators of the run
   Form form = Form::kPlain;
   uint64_t number = 0;
 };
 
-// Answers of a child process: a letter for the verdict, then the text.
+// An answer of a child process is a letter for the verdict, followed by the text.
 constexpr char kPassed = 'P', kFailed = 'F', kNotClaimed = 'N', kByCore = 'C';
 char LetterOf(Verdict verdict) {
   switch (verdict) {
@@ -75,7 +75,7 @@ class Run {
     const size_t index = report_.operators.size();
     report_.operators.emplace_back().name = FullName(op);
     for (const Form form : options_.forms) {
-      // Numbers with cases of another type are passed over, up to this number.
+      // Cases with another type are skipped, up to this number.
       const uint64_t limit = options_.first + options_.cases * (options_.type ? 50 : 1);
       uint64_t found = 0;
       for (uint64_t number = options_.first; number < limit && found < options_.cases; ++number) {
@@ -147,7 +147,7 @@ class Run {
       }
     }
   }
-  // "Conv/plain" or "Conv/plain/17" of an operator of the catalogue.
+  // Returns whether the name is a case or form of the catalogue, such as "Conv/plain" or "Conv/plain/17".
   bool IsCaseOrForm(const std::string& name) const {
     const size_t slash = name.find('/');
     if (slash == std::string::npos) return false;
@@ -156,7 +156,7 @@ class Run {
                        [&](const OperatorCases& op) { return FullName(op) == name.substr(0, slash); }) &&
            std::any_of(AllForms().begin(), AllForms().end(), [&](Form one) { return NameOf(one) == form; });
   }
-  // A whole form is listed, and the run had enough of it.
+  // Returns whether a whole form is listed and the run had enough of its cases.
   bool MustHaveFailed(const std::string& name) const {
     if (std::count(name.begin(), name.end(), '/') != 1 || options_.type) return false;
     for (uint64_t number = 0; number < kCasesThatMustFailOnce; ++number)
@@ -168,7 +168,7 @@ class Run {
   const std::vector<OperatorCases> all_;
   std::vector<Task> tasks_;
   std::unique_ptr<Runner> runner_;  // runner in the child process; null when the provider can't be used
-  std::string unusable_;            // why it is null
+  std::string unusable_;            // reason why `runner_` is null
   CatalogueReport report_;
   std::set<std::string> run_, failed_expectedly_;
 };

@@ -9,7 +9,7 @@
 namespace epiphyte::operators {
 namespace {
 
-constexpr size_t kMostFailures = 3;  // failures of an operator that are listed, unless all are asked for
+constexpr size_t kMostFailures = 3;  // most failures of an operator that are listed, unless `verbose`
 
 std::string Counts(const OperatorReport& one) {
   return fmt::format("{} passed, {} failed, {} not claimed, {} expected failures, {} by the core", one.passed,

@@ -43,15 +43,15 @@ Number Converted(Number value, DataType from, DataType to, bool saturate) {
   return Wrap(to, static_cast<__int128>(value));
 }
 
-// For casts of floats to integers: values that are in range once the fraction is cut off. All other values give
-// undefined results.
+// Returns values for casts of floats to integers that are in range once the fraction is cut off. The result for any
+// other value is undefined.
 Array Castable(Random& random, DataType from, DataType to, const Dims& dims) {
   Array x = random.Values(from, dims, Draw::kAll);
   const bool narrow = core::DataTypeBits(to) < 8;
-  // Integers wrap, but what those of less than a byte do isn't said.
+  // Integers wrap, but the specification does not define that for types of less than a byte.
   if (IsFloat(to) || to == DataType::kBool || (!IsFloat(from) && !narrow)) return x;
   for (Number& value : x.values) {
-    // The treatment of fractions has changed between versions for the types of less than a byte.
+    // For types of less than a byte, versions differ in their treatment of fractions.
     if (narrow) value = std::trunc(value);
     const Number whole = std::trunc(value);
     if (!(whole >= Lowest(to) && whole <= Highest(to))) value = static_cast<Number>(random.Int(0, 3));

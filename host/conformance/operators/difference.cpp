@@ -14,7 +14,7 @@ bool IsNear(Number expected, Number found, DataType type, Number ulps, Number si
   if (expected == found) return !signs || std::signbit(expected) == std::signbit(found);
   if (!IsFloat(type)) return std::fabs(expected - found) <= ulps;
   if (ulps == 0) return false;
-  // When one of the two overflows, the other may be the largest number.
+  // When one of the two numbers overflows, the other may be the largest finite number.
   const Number most = Highest(type);
   const Number expected_finite = std::clamp(expected, -most, most);
   const Number found_finite = std::clamp(found, -most, most);

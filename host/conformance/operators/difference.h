@@ -1,4 +1,4 @@
-// Difference: whether an output is what a case expects, within the case's bounds.
+// Difference: compares an output with the one that a case expects, within the case's bounds.
 //
 //   const std::string difference = Difference(c.outputs[0], *found, {.factor = 4});   // "[3] is 1.5, expected 1.25: …"
 #pragma once
@@ -10,14 +10,14 @@
 
 namespace epiphyte::operators {
 
-// How much further than a case's own bounds a provider's results may be. The bounds are those of the CPU plugin.
+// Additional tolerance for a provider's results beyond a case's own bounds, which are those of the CPU plugin.
 struct Tolerance {
   Number factor = 1;   // multiplies each bound of floats
-  Number ulps = 0;     // the least bound of floats, in steps of the type at the element's magnitude
+  Number ulps = 0;     // minimum bound of floats, in ULPs of the type at the element's magnitude
   Number quantum = 0;  // added to the bounds of 8-bit outputs of quantized operators
 };
 
-// One line that names the first place at which `found` is too far from the expected value; "" when there is none.
+// Returns one line about the first element of `found` that is out of bounds; "" when there is none.
 std::string Difference(const Case::Out& expected, const core::Value& found, const Tolerance& tolerance = {});
 
 }  // namespace epiphyte::operators

@@ -23,7 +23,7 @@ DataType AnyElementType(Random& random) {
                       DataType::kInt4, DataType::kUint4, DataType::kFloat8E4M3FN});
 }
 
-// The elements again, as often as the shape wants them.
+// Returns an array of shape `dims` that repeats the elements.
 Array Reshaped(const Array& array, const Dims& dims) {
   Array reshaped(array.type, dims);
   for (int64_t i = 0; i < reshaped.count(); ++i) reshaped[i] = array.count() == 0 ? 0 : array[i % array.count()];
@@ -125,7 +125,7 @@ void Change(Random& random, Case* c) {
 void MakeHostile(Case* c, uint64_t number) {
   Random random(~number);
   for (int64_t changes = random.Pick({1, 1, 1, 2, 3}); changes > 0; --changes) Change(random, c);
-  // The outputs, if there are any, are unknown.
+  // If the node gives outputs, their values are unknown.
   for (Case::Out& output : c->outputs)
     if (output.array) output.array = Array(DataType::kUndefined, {0});
 }

@@ -1,4 +1,4 @@
-// Hostile cases: those of an operator with something in them made senseless, as a damaged or malicious model has it.
+// Hostile cases: cases of an operator with something made invalid, as in a damaged or malicious model.
 //
 //   Case c = MakeCase(op, op.make, number);
 //   MakeHostile(&c, number);
@@ -11,8 +11,8 @@
 
 namespace epiphyte::operators {
 
-// Makes one to three changes: an input of another shape or type, an absurd number among few, an absurd attribute, one
-// input less or one more. The same changes for a number everywhere.
+// Makes one to three changes: an input with another shape or type, an absurd number in a small input, an absurd
+// attribute, one input less, or one more. The same number gives the same changes on every machine.
 void MakeHostile(Case* c, uint64_t number);
 
 }  // namespace epiphyte::operators

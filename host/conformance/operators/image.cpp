@@ -1,4 +1,4 @@
-// Operators that sample images between pixels.
+// Operators that sample images at positions between pixels.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -9,8 +9,8 @@
 namespace epiphyte::operators {
 namespace {
 
-// Coordinates are computed in floats: an image of 64 pixels with a step of 16 between two of them is off by this many
-// steps of 8. 16-bit results are rounded once more.
+// Bound for samples. Coordinates are computed in float: in an image of 64 pixels with a step of 16 between two pixels,
+// they are off by this many steps of 8. 16-bit results are rounded once more.
 Bound Sampled(const Array& y) {
   const bool is_small = y.type == DataType::kFloat16 || y.type == DataType::kBfloat16;
   const Number of_floats = y.type == DataType::kDouble ? std::ldexp(Number{256}, 29) : 256;
@@ -30,7 +30,7 @@ struct Tap {
 };
 using Taps = std::vector<Tap>;
 
-// The sum over all combinations of the axes' taps.
+// Returns the sum over all combinations of the axes' taps.
 Number Sum(const Array& x, Dims* index, const std::vector<const Taps*>& taps, size_t axis) {
   if (axis == taps.size()) return x.At(*index);
   Number sum = 0;
@@ -54,7 +54,7 @@ struct ResizeRules {
 struct ResizedAxis {
   int64_t in = 1, out = 1;
   Number scale = 1;
-  bool by_size = false;       // `out` was told, not `scale`
+  bool by_size = false;       // true: the size is given, not the scale
   Number start = 0, end = 1;  // bounds of the region
 };
 
@@ -62,7 +62,7 @@ Number Origin(const ResizeRules& rules, const ResizedAxis& axis, int64_t place) 
   const auto at = static_cast<Number>(place);
   const auto in = static_cast<Number>(axis.in);
   const auto out = static_cast<Number>(axis.out);
-  // Scaled length, before it is cut off to whole pixels.
+  // The scaled length before it is truncated to whole pixels.
   const Number length = axis.by_size ? out : axis.scale * in;
   if (rules.coordinates == "asymmetric") return at / axis.scale;
   if (rules.coordinates == "align_corners") return axis.out == 1 ? 0 : at * (in - 1) / (length - 1);
@@ -76,7 +76,7 @@ Number Origin(const ResizeRules& rules, const ResizedAxis& axis, int64_t place) 
   return in / 2 * (1 - out / (axis.scale * in)) + half_pixel;
 }
 
-// An output pixel's taps along an axis; none: it is outside, and gets the extrapolation value.
+// Returns an output pixel's taps along an axis. No taps: the pixel is outside and gets the extrapolation value.
 Taps TapsOf(const ResizeRules& rules, const ResizedAxis& axis, int64_t place) {
   if (axis.in == axis.out && axis.scale == 1 && rules.coordinates != "tf_crop_and_resize") return {{place, 1}};
   const Number x = Origin(rules, axis, place);
@@ -104,7 +104,7 @@ Taps TapsOf(const ResizeRules& rules, const ResizedAxis& axis, int64_t place) {
   return taps;
 }
 
-// Scales of whole quarters: shapes are what exact arithmetic says.
+// Returns a scale in whole quarters, so that the shapes of exact arithmetic are expected.
 Number ScaleOf(Random& random) { return random.Pick<Number>({0.25L, 0.5L, 0.75L, 1, 1, 1.25L, 1.5L, 2, 2, 3, 4}); }
 
 void ResizeTo(Random& random, Case& c, bool upsample) {
@@ -130,7 +130,7 @@ void ResizeTo(Random& random, Case& c, bool upsample) {
       own.out = random.Int(1, 24);
       own.scale = Round(DataType::kFloat, static_cast<Number>(own.out) / static_cast<Number>(own.in));
     } else {
-      // Nearest pixels are told apart by powers of two, of which no coordinate is rounded.
+      // Which pixel is the nearest is certain for powers of two, because no coordinate is rounded.
       own.scale = nearest ? random.Pick<Number>({0.5L, 1, 2, 4}) : ScaleOf(random);
       if (upsample) own.scale = std::max<Number>(own.scale, 1);
       own.out = static_cast<int64_t>(std::floor(own.scale * static_cast<Number>(own.in)));
@@ -170,7 +170,7 @@ void ResizeTo(Random& random, Case& c, bool upsample) {
 
   const Array x = random.Values(type, dims, Draw::kPlain);
   c.Input(x);
-  // Only the resized axes may be told.
+  // `axes` may name only the resized axes.
   const bool some = c.opset >= 18 && random.Chance(40);
   std::vector<int64_t> told;
   for (int64_t axis = some ? rank - resized : 0; axis < rank; ++axis) told.push_back(axis);
@@ -210,12 +210,12 @@ void ResizeTo(Random& random, Case& c, bool upsample) {
     c.Input(scales);
   }
 
-  std::vector<std::vector<Taps>> taps;  // by axis and place
+  std::vector<std::vector<Taps>> taps;  // indexed by axis and position
   Dims out;
   for (const ResizedAxis& axis : axes) {
     out.push_back(axis.out);
     taps.emplace_back();
-    // The region of an axis that isn't resized is all of it.
+    // An axis that isn't resized has the whole axis as its region.
     const bool whole = &axis - axes.data() < rank - resized;
     for (int64_t place = 0; place < axis.out; ++place)
       taps.back().push_back(whole ? Taps{{place, 1}} : TapsOf(rules, axis, place));
@@ -279,7 +279,7 @@ Taps GridTaps(const GridRules& rules, Number g, int64_t size) {
     Number place = at;
     if (rules.padding == "border") place = std::clamp<Number>(at, 0, n - 1);
     if (rules.padding == "reflection") {
-      // Mirrors on the pixels at the corners, or on the corners' outer edges.
+      // Reflects at the centres of the corner pixels, or at their outer edges.
       const Number low = rules.corners ? 0 : -0.5L;
       const Number high = rules.corners ? n - 1 : n - 0.5L;
       while (high > low && (place < low || place > high)) place = place < low ? 2 * low - place : 2 * high - place;
@@ -292,7 +292,7 @@ Taps GridTaps(const GridRules& rules, Number g, int64_t size) {
 }
 
 void GridSample(Random& random, Case& c) {
-  // Images of three dimensions are ONNX's since opset 20, but models of opset 16 to 19 have them, too.
+  // Images of three dimensions are allowed since opset 20, but models of opset 16 to 19 have them, too.
   c.opset = random.Pick({16, 19, 20, 22});
   const int64_t spatial = random.Pick({2, 2, 3});
   GridRules rules;
@@ -317,9 +317,9 @@ void GridSample(Random& random, Case& c) {
   const Array x = random.Values(type, dims, Draw::kPlain);
   Array grid(type, grid_dims);
   for (int64_t i = 0; i < grid.count(); ++i) {
-    // The grid's last axis names the image's axes from the last on.
+    // The coordinates in the grid's last axis begin with the image's last axis.
     const auto size = static_cast<Number>(dims[static_cast<size_t>(spatial + 1 - i % spatial)]);
-    // Pixels between which no rounding decides; cubic borders only inside.
+    // Coordinates are chosen so that no rounding decides between pixels. Cubic sampling at borders stays inside.
     const bool inside = rules.mode == "cubic" && rules.padding == "border";
     const Number whole =
         static_cast<Number>(random.Int(inside ? 0 : -2, static_cast<int64_t>(size) - (inside ? 2 : -1)));

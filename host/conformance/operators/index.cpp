@@ -1,4 +1,4 @@
-// Operators that move elements by indices given as data.
+// Operators that move elements by indices in a tensor.
 #include <algorithm>
 #include <cmath>
 
@@ -12,7 +12,7 @@ Array AnyArray(Random& random, const Dims& dims) { return random.Values(random.A
 
 DataType IndexType(Random& random) { return random.Pick({DataType::kInt64, DataType::kInt32}); }
 
-// Indices into an axis of `size`, counted from either end.
+// Returns indices into an axis of `size`, from the start or, as negative numbers, from the end.
 Array Indices(Random& random, DataType type, const Dims& dims, int64_t size) {
   const int64_t least = random.Chance(50) ? 0 : -size;
   return random.Integers(type, dims, least, size - 1);
@@ -61,7 +61,7 @@ void GatherCase(Random& random, Case& c, bool bad) {
 void Gather(Random& random, Case& c) { GatherCase(random, c, false); }
 void BadGather(Random& random, Case& c) { GatherCase(random, c, true); }
 
-// A shape of the same rank that is no larger, but along `axis`.
+// Returns a shape of the same rank that is not larger, except along `axis`.
 Dims Within(Random& random, const Dims& dims, int64_t axis) {
   Dims within = dims;
   for (size_t i = 0; i < dims.size(); ++i)
@@ -94,7 +94,7 @@ void GatherElementsCase(Random& random, Case& c, bool bad) {
 void GatherElements(Random& random, Case& c) { GatherElementsCase(random, c, false); }
 void BadGatherElements(Random& random, Case& c) { GatherElementsCase(random, c, true); }
 
-// Index tuples for the axes from `first` on, `depth` of them, as the last axis of an array.
+// Returns index tuples for `depth` axes from `first` on, as the last axis of an array.
 Array Tuples(Random& random, Dims dims, const Dims& of, int64_t first, int64_t depth) {
   dims.push_back(depth);
   Array tuples(DataType::kInt64, dims);
@@ -157,14 +157,14 @@ Reduce RandomReduce(Random& random, Case& c) {
   if (reduce.name != "none" || random.Chance(30)) c.Set("reduction", reduce.name);
   return reduce;
 }
-// Numbers where something is computed of them.
+// Returns a type; it is numeric if the scatter computes something.
 DataType ScatterType(Random& random, const Reduce& reduce) {
   if (reduce.name == "none") return random.AnyType();
   return random.Chance(60) ? random.FloatType() : random.Pick({DataType::kInt32, DataType::kInt64});
 }
 Bound ScatterBound(DataType type, const Reduce& reduce, const Array& y) {
   if (!IsFloat(type) || (reduce.name != "add" && reduce.name != "mul")) return {.signs = reduce.name == "none"};
-  // A number may have been added to dozens of times, and small types round each time.
+  // One number may be updated dozens of times, and small types round each time.
   Bound bound{.ulps = 64, .sizes = y.values};
   for (Number& size : bound.sizes) size = reduce.name == "add" ? 32 : std::fabs(size);
   return bound;
@@ -182,7 +182,7 @@ void ScatterElementsCase(Random& random, Case& c, bool reduces, bool bad) {
   if (reduce.name == "none") dims[static_cast<size_t>(axis)] = random.Int(1, size);
   Array indices = random.Integers(IndexType(random), dims, 0, size - 1);
   if (reduce.name == "none") {
-    // The specification does not say which of two updates of one element wins. So the indices of each row differ.
+    // The specification does not define which of two updates of one element wins, so the indices of each row differ.
     std::vector<int64_t> places;
     for (int64_t i = 0; i < size; ++i) places.push_back(i);
     random.Shuffle(&places);

@@ -16,10 +16,10 @@ uint64_t HashOf(std::string_view text) {
   return hash;
 }
 
-// The last opset in which the operator has the form and the meaning that it has in this one.
+// Returns the last opset in which the operator has the same form and meaning as in `opset`.
 int64_t LastOpsetAlike(const OperatorCases& op, int64_t opset) {
   constexpr int64_t kNewest = 25;
-  // Versions in which an operator's meaning changes and its form doesn't, or in which the operator is removed.
+  // Versions in which an operator's meaning changes but not its form, or in which the operator is removed.
   constexpr std::pair<std::string_view, int64_t> kChanges[] = {
       {"Hardmax", 13}, {"LogSoftmax", 13}, {"Scatter", 11}, {"Softmax", 13}, {"Upsample", 10}};
   if (!op.domain.empty()) return opset;

@@ -1,4 +1,4 @@
-// Softmax, normalisations and losses.
+// Softmax, normalizations and losses.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,7 +9,7 @@
 namespace epiphyte::operators {
 namespace {
 
-// Rows along some axes, as places of an array's elements.
+// Returns the rows along some axes, each as positions of an array's elements.
 std::vector<std::vector<int64_t>> RowsOf(const Dims& dims, const std::vector<bool>& along) {
   Dims outer = dims;
   for (size_t axis = 0; axis < dims.size(); ++axis)
@@ -41,7 +41,7 @@ void Softmax(Random& random, Case& c) {
   if (type == DataType::kBfloat16) c.opset = 13;
   const Array x = random.Values(type, random.Shape(1, 5), Draw::kPlain);
   c.Input(x);
-  // Before version 13 a row was all from the axis on.
+  // Before version 13, a row consisted of all axes from `axis` on.
   const bool flat = c.opset < 13;
   const int64_t otherwise = flat ? 1 : x.rank() - 1;
   int64_t axis = random.Chance(40) && otherwise < x.rank() ? otherwise : random.Int(0, x.rank() - 1);
@@ -70,7 +70,7 @@ void Softmax(Random& random, Case& c) {
   c.Output(y, bound);
 }
 
-// Sets an attribute, unless it is what it is without.
+// Sets the attribute, unless it keeps its default `otherwise`.
 Number Epsilon(Random& random, Case& c, float otherwise) {
   if (random.Chance(50)) return otherwise;
   const auto epsilon = random.Pick({1e-3F, 0.01F, 0.1F});
@@ -81,7 +81,7 @@ Number Epsilon(Random& random, Case& c, float otherwise) {
 struct Moments {
   Number mean = 0;
   Number variance = 0;
-  Number largest = 0;  // by size
+  Number largest = 0;  // largest magnitude
 };
 Moments MomentsOf(const Array& x, const std::vector<int64_t>& row) {
   Moments m;
@@ -91,19 +91,20 @@ Moments MomentsOf(const Array& x, const std::vector<int64_t>& row) {
   return m;
 }
 
-// y = (x - mean) * inverse * scale + bias: what may be off by steps is the difference, by the size of its parts.
+// The result y = (x - mean) * inverse * scale + bias. The error is relative to the magnitude of the difference's
+// operands.
 struct Scaled {
   Number value;
   Number size;
 };
 Scaled Scale(Number x, const Moments& m, Number inverse, Number scale, Number bias) {
-  // The mean, and the product of inverse and scale, may be denormal floats: their steps don't shrink with them.
+  // The mean, and the product of inverse and scale, may be subnormal floats, with steps that don't shrink with them.
   const Number least = std::ldexp(Number{1}, std::numeric_limits<float>::min_exponent);
   return {(x - m.mean) * inverse * scale + bias,
           (std::fabs(x) + m.largest + least) * (inverse * std::fabs(scale) + least) + std::fabs(bias)};
 }
 
-// 16-bit types: computed in floats, or rounded after each of the three steps, as the specification's function does it.
+// 16-bit types are computed in float, or rounded after each of three steps, as in the specification's function.
 Number Steps(DataType type, Number floats) { return IsSmall(type) ? 4 : floats; }
 
 template <bool kCentred>
@@ -115,7 +116,7 @@ void LayerNormalization(Random& random, Case& c) {
   if (axis != x.rank() - 1 || random.Chance(50)) c.Set("axis", random.MaybeNegative(axis, x.rank()));
   const Number epsilon = Epsilon(random, c, 1e-5F);
   const Dims inner(x.dims.begin() + axis, x.dims.end());
-  // Mostly a row's shape; else one that broadcasts to the input, so that rows may differ.
+  // Usually the shape of a row; otherwise one that broadcasts to the input, so that rows may differ.
   const auto parameter_shape = [&] { return random.Chance(70) ? inner : PartOf(random, x.dims); };
   const Array scale = random.Values(type, parameter_shape(), Draw::kPlain);
   Array bias(type, {});
@@ -153,14 +154,14 @@ void LayerNormalization(Random& random, Case& c) {
     }
   }
   c.Output(y, bound);
-  // The standard deviation of near-equal numbers is mostly rounding, and has been looked at in y.
+  // The standard deviation of nearly equal numbers is mostly rounding error. It was already checked in y.
   if (kCentred && stash == DataType::kFloat && random.Chance(30)) c.Output(means, mean_bound);
 }
 
 void BatchNormalization(Random& random, Case& c) {
   c.opset = 15;
   const DataType type = random.FloatType();
-  // One dimension is that of the batch; there is a single channel then.
+  // A shape with one dimension has only the batch, and a single channel.
   Dims dims = random.Chance(10) ? random.ShapeWithoutZero(1, 1) : random.ShapeWithoutZero(2, 5);
   const Array x = random.Values(type, dims, Draw::kPlain);
   const Dims channels = {dims.size() == 1 ? 1 : dims[1]};
@@ -206,7 +207,7 @@ void BatchNormalization(Random& random, Case& c) {
   c.Output(new_variance, {.ulps = 8, .sizes = std::vector<Number>(new_mean.values.size(), 64)});
 }
 
-// Groups of channels; a group of one is an instance.
+// Normalizes groups of channels; a group of one channel is instance normalization.
 void Groups(Random& random, Case& c, bool instance) {
   c.opset = instance ? 22 : 21;
   const DataType type = random.FloatType();
@@ -262,7 +263,7 @@ void MeanVarianceNormalization(Random& random, Case& c) {
   Bound bound{.ulps = Steps(type, 16), .sizes = std::vector<Number>(y.values.size())};
   for (const std::vector<int64_t>& row : RowsOf(x.dims, along)) {
     const Moments m = MomentsOf(x, row);
-    // For equal numbers only rounding error is left, whatever the divisor.
+    // For equal numbers, only rounding error remains, whatever the divisor.
     const bool flat = m.variance < 1e-6L;
     for (int64_t i : row) {
       const Scaled scaled = Scale(x[i], m, 1 / (std::sqrt(m.variance) + 1e-9L), 1, 0);
@@ -317,7 +318,7 @@ void Lrn(Random& random, Case& c) {
   c.Output(y, {.ulps = Steps(type, 16)});
 }
 
-// The mean, sum or each of the losses of elements, weighted by class.
+// Computes the mean, the sum or each of the elements' losses, weighted by class.
 void Loss(Random& random, Case& c, bool softmax) {
   const DataType type = random.FloatType();
   Dims dims = random.ShapeWithoutZero(2, 4, 3000);

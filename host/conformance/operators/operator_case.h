@@ -1,6 +1,6 @@
-// Case: one node with its inputs and what it must give.
+// Case: one node with its inputs and its expected outputs.
 //
-// A generator makes a random one that ONNX's specification allows:
+// A generator makes a random case that is valid by ONNX's specification:
 //
 //   void Relu(Random& random, Case& c) {
 //     const Array x = random.Values(random.FloatType(), random.Shape(0, 5), Draw::kAll);
@@ -8,8 +8,8 @@
 //     c.Output(Map(x, [](Number v) { return v > 0 || std::isnan(v) ? v : 0; }));
 //   }
 //
-// Each family of operators is a file with the generators and the references, loops that say what the specification
-// says.
+// Each family of operators is a file with the generators and the references. The references are plain loops that follow
+// the specification.
 #pragma once
 
 #include <cstdint>
@@ -27,21 +27,22 @@
 
 namespace epiphyte::operators {
 
-// How far an element may be from the reference: `ulps` steps of its type at the magnitude of the expected element, or
-// of the element's entry in `sizes`: what was summed to make it, absolute values taken. For integers: the difference.
+// Largest difference between an element and the reference: `ulps` steps of the type at the magnitude of the expected
+// element, or of the element's entry in `sizes`, which is the sum of the summands' magnitudes. For integers: the
+// difference.
 struct Bound {
   Number ulps = 0;
   std::vector<Number> sizes = {};
-  // Zeros must have the sign that is expected.
+  // true: zeros must have the expected sign.
   bool signs = false;
-  // An 8-bit result of rounding to a scale. Accelerators may round halves in another direction.
+  // true: an 8-bit result that is rounded to a scale. Accelerators may round halves in another direction.
   bool is_quantized = false;
 };
 
-// Scale and zero point of a tensor: one for all, or one for each index of an axis.
+// Scale and zero point of a tensor: one pair for the tensor, or one for each index of an axis.
 struct QuantParams {
   DataType type = DataType::kUndefined;  // kUndefined: the tensor is not quantized
-  int64_t axis = -1;                     // -1: one for all
+  int64_t axis = -1;                     // -1: one pair for the whole tensor
   std::vector<Number> scales;
   std::vector<Number> zero_points;
 
@@ -54,18 +55,18 @@ using AttributeValue = std::variant<int64_t, float, std::string, std::vector<int
 struct Case {
   struct In {
     std::optional<Array> array;  // nullopt: left out
-    bool constant = false;       // an initializer, whatever the runner would make of it
-    QuantParams quant = {};      // the model has the tensor quantized, and a DequantizeLinear behind it
+    bool constant = false;       // true: always an initializer
+    QuantParams quant = {};      // the model has the tensor quantized, followed by a DequantizeLinear
   };
   struct Out {
     std::optional<Array> array;  // nullopt: left out
     Bound bound;
-    QuantParams quant = {};  // the node is followed by a QuantizeLinear, and `array` is its output
+    QuantParams quant = {};  // a QuantizeLinear follows the node, and `array` is its output
   };
 
   void Input(Array array, bool constant = false) { inputs.push_back({std::move(array), constant}); }
   void NoInput() { inputs.emplace_back(); }
-  // Rounds what the reference computed to the type.
+  // Adds an output: the reference's result, rounded to the type.
   void Output(Array array, Bound bound = {});
   void NoOutput() { outputs.emplace_back(); }
   template <typename T>
@@ -76,8 +77,8 @@ struct Case {
       attributes[name] = AttributeValue(std::move(value));
     }
   }
-  // The case must be refused. The message names the node and its operator, and contains `told`: which input, and the
-  // error. Outputs then hold only their types.
+  // Marks the case as one that must be refused. The message names the node and its operator, and contains `told`: the
+  // input and the error. Outputs then have only their types.
   void MustFail(std::string told = {}) {
     fails = true;
     refusal = std::move(told);
@@ -91,13 +92,13 @@ struct Case {
   std::vector<Out> outputs;
   bool fails = false;
   std::string refusal;
-  // All shapes are known before the run, and all inputs but the first are mostly constants.
+  // true: all shapes are known before the run, and most inputs but the first are constants.
   bool is_static = false;
 };
 
 using Generator = void (*)(Random& random, Case& c);
 
-// An operator's generator, and one of cases that must be refused, or null.
+// An operator's generator, and its generator of cases that must be refused, or null.
 struct OperatorCases {
   std::string_view op_type;
   std::string_view domain;
@@ -105,7 +106,7 @@ struct OperatorCases {
   Generator make_bad = nullptr;
 };
 
-// Cases by family of operators.
+// Return the operators of each family.
 std::vector<OperatorCases> UnaryOperators();
 std::vector<OperatorCases> BinaryOperators();
 std::vector<OperatorCases> ConversionOperators();

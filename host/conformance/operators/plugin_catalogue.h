@@ -1,4 +1,4 @@
-// The catalogue on a vendor's plugin, for ep_conformance.
+// Runs the catalogue on a vendor's plugin, for ep_conformance.
 //
 //   const CatalogueReport report = RunCatalogueOn(ReadTarget("libacme_ep.so"), arguments.Options());
 #pragma once
@@ -8,8 +8,8 @@
 
 namespace epiphyte::operators {
 
-// Runs the cases on the plugin alone, which nothing else in the machine's catalog can take the place of. `options` need
-// no environment and no provider. Throws as RunCatalogue does.
+// Runs the cases on the plugin alone; no other plugin of the machine can replace it. `options` need no environment and
+// no provider. Throws as RunCatalogue does.
 CatalogueReport RunCatalogueOn(const conformance::Target& target, CatalogueOptions options);
 
 }  // namespace epiphyte::operators

@@ -17,7 +17,7 @@ Bound OfProducts(DataType type, int64_t terms, std::vector<Number> sizes) {
   return {.ulps = 4 + std::sqrt(static_cast<Number>(terms)), .sizes = std::move(sizes)};
 }
 
-// Sizes of the three sides of a product; a few larger than a block of any kernel.
+// Sizes of a product's three sides. A few are larger than a block of any kernel.
 struct Sides {
   int64_t m, n, k;
 };
@@ -155,7 +155,7 @@ void Einsum(Random& random, Case& c) {
     std::string term;
     const int64_t rank = random.Int(i == 0 && !ellipsis ? 1 : 0, 4);
     for (int64_t j = 0; j < rank; ++j) term += letters[static_cast<size_t>(random.Int(0, count > 2 ? 3 : 6))];
-    if (random.Chance(90)) {  // a diagonal is seldom
+    if (random.Chance(90)) {  // diagonals are rare
       std::string once;
       for (char letter : term)
         if (once.find(letter) == std::string::npos) once += letter;
@@ -195,7 +195,7 @@ void Einsum(Random& random, Case& c) {
   if (!implicit) equation += (random.Chance(50) ? " -> " : "->") + result;
   c.Set("equation", equation);
 
-  // All indices at once: the kept letters, the ellipsis and those that are summed over.
+  // All indices in one order: the kept letters, the ellipsis, and the letters that are summed over.
   std::string order;
   Dims dims;
   size_t ellipsis_at = 0;
@@ -243,7 +243,7 @@ void Einsum(Random& random, Case& c) {
   if (!IsFloat(type))
     for (Number& value : y.values) value = Wrap(type, static_cast<__int128>(value));
   Bound bound = OfProducts(type, summed, std::move(sizes));
-  // Products of three are made by two, rounded in between.
+  // A product of three operands is computed as two products, with rounding in between.
   if (inputs.size() > 2) bound.ulps *= 4;
   c.Output(y, std::move(bound));
 }
@@ -270,7 +270,7 @@ void Det(Random& random, Case& c) {
   for (int64_t j = 0; j < n; ++j) columns.push_back(j);
   for (int64_t i = 0; i < y.count(); ++i) {
     std::sort(columns.begin(), columns.end());
-    do {  // Leibniz
+    do {  // Leibniz's formula
       Number term = 1;
       for (int64_t r = 0; r < n; ++r) {
         term *= x[(i * n + r) * n + columns[static_cast<size_t>(r)]];

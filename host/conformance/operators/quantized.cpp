@@ -1,4 +1,4 @@
-// Quantisation, and products of integers.
+// Quantization, and products of integers.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,7 @@ namespace {
 
 DataType ByteType(Random& random) { return random.Pick({DataType::kUint8, DataType::kInt8}); }
 
-// A power of two, or any: for the former nothing is rounded before the end.
+// Returns a power of two, with which nothing is rounded before the end, or any scale.
 Number ScaleOf(Random& random) {
   if (random.Chance(60)) return std::ldexp(Number{1}, static_cast<int>(random.Int(-6, 2)));
   return Round(DataType::kFloat, random.Real(0.01L, 2));
@@ -23,11 +23,11 @@ Number Saturated(DataType type, Number value) {
 
 // Granularity of scales: one scale, one for each index of an axis, or one for each block along the axis.
 struct Grain {
-  int64_t axis = -1;  // -1: one for all
-  int64_t block = 0;  // 0: none
+  int64_t axis = -1;  // -1: one scale for the tensor
+  int64_t block = 0;  // length of a block along the axis; 0: no blocks
   Dims dims;          // dims of the scales
 
-  // Position of an element's scale.
+  // Returns the position of an element's scale.
   int64_t PlaceOf(const Dims& index) const {
     if (axis < 0) return 0;
     if (block == 0) return index[static_cast<size_t>(axis)];
@@ -69,7 +69,7 @@ void QuantizeLinear(Random& random, Case& c) {
   const Array x = random.Values(from, random.Shape(0, 4), random.Chance(30) ? Draw::kFinite : Draw::kPlain);
   const Grain grain = GrainOf(random, c, x.dims);
   Array scale(from, grain.dims);
-  // Divided by powers of two, so that no quotient is a rounding away from a tie.
+  // Scales are powers of two, so that no quotient is near a tie because of rounding.
   for (Number& value : scale.values) value = std::ldexp(Number{1}, static_cast<int>(random.Int(-6, 2)));
   Array zero(type, grain.dims);
   c.Input(x);
@@ -107,7 +107,7 @@ void DequantizeLinear(Random& random, Case& c) {
     const int64_t place = grain.PlaceOf(index);
     y[i] = (x[i] - zero[place]) * scale[place];
   });
-  // The difference is exact in a float, and may be rounded to a 16-bit type before it is scaled.
+  // The difference is exact in float. A 16-bit type may round it before it is scaled.
   c.Output(y, {.ulps = to == DataType::kFloat ? Number{1} : 2});
 }
 
@@ -123,7 +123,7 @@ void DynamicQuantizeLinear(Random& random, Case& c) {
     least = std::min(least, value);
     most = std::max(most, value);
   }
-  // Computed in float, like the specification's function.
+  // The scale is computed in float, as in the specification's function.
   const Number scale = Round(DataType::kFloat, Round(DataType::kFloat, most - least) / 255);
   const Number zero = Saturated(DataType::kUint8, Round(DataType::kFloat, -least / scale));
   Array y(DataType::kUint8, x.dims);
@@ -136,7 +136,7 @@ void DynamicQuantizeLinear(Random& random, Case& c) {
 
 Array Bytes(Random& random, DataType type, const Dims& dims) { return random.Values(type, dims, Draw::kAll); }
 
-// The product of two stacks of matrices less their zero points. `b` is one matrix or a stack like a's.
+// The product of two stacks of matrices, each less its zero point. `b` is one matrix or a stack like a's.
 struct IntegerProduct {
   Dims dims;
   std::vector<Number> sums;
@@ -201,7 +201,7 @@ void MatMulInteger(Random& random, Case& c) {
   c.Output(Array(DataType::kInt32, product.dims, product.sums));
 }
 
-// scale, then zero point: two inputs.
+// A scale and a zero point, which become two inputs.
 struct Quantization {
   Array scale, zero;
 };
@@ -239,7 +239,7 @@ struct Convolution {
   int64_t in_each = 0, out_each = 0;
   Dims dims;
 
-  // The sum for an element of the result.
+  // Returns the sum for an element of the result.
   Number At(const Dims& index, Number zero_x, Number zero_w) const {
     const int64_t first = index[1] / out_each * in_each;
     const int64_t x_plane = CountOf(windows.image);

@@ -11,10 +11,10 @@ namespace {
 
 namespace qdq = kit::qdq;
 
-// QuantizeLinear is of opset 10, and has scales for each index of an axis since 13.
+// QuantizeLinear exists since opset 10, and has scales for each index of an axis since opset 13.
 constexpr int64_t kFirstOpset = 10, kFirstOpsetWithAxis = 13;
 constexpr Number kSteps = 255;
-// Results that are the difference of nearly equal floats have no more precision than this.
+// Results that are differences of nearly equal floats are not more precise than this.
 constexpr Number kLeastScale = 1.0L / 4096;
 
 bool IsOnGrid(const std::vector<Number>& values, Number scale) {
@@ -23,7 +23,7 @@ bool IsOnGrid(const std::vector<Number>& values, Number scale) {
   });
 }
 
-// Range of the numbers, with 0 in it.
+// Returns the range of the numbers, extended to include 0.
 std::pair<Number, Number> RangeOf(const std::vector<Number>& values) {
   Number least = 0, most = 0;
   for (const Number value : values) {
@@ -33,7 +33,7 @@ std::pair<Number, Number> RangeOf(const std::vector<Number>& values) {
   return {least, most};
 }
 
-// The largest power of two up to kGrid that all numbers are multiples of, or 0.
+// Returns the largest power of two up to kGrid of which all numbers are multiples; 0 if there is none.
 Number GridOf(const std::vector<Number>& values) {
   constexpr int kFinest = -9, kCoarsest = -4;
   for (int exponent = kCoarsest; exponent >= kFinest; --exponent) {
@@ -43,7 +43,8 @@ Number GridOf(const std::vector<Number>& values) {
   return 0;
 }
 
-// A zero point with which the range fits into the type, if there is one: 0 for signed types where that is possible.
+// Chooses a zero point with which the range fits into the type: 0 for signed types if possible. Returns false if there
+// is none.
 bool ChooseZeroPoint(DataType type, const std::vector<Number>& values, Number scale, Random& random,
                      Number* zero_point) {
   const auto [least, most] = RangeOf(values);
@@ -54,13 +55,13 @@ bool ChooseZeroPoint(DataType type, const std::vector<Number>& values, Number sc
     *zero_point = 0;
     return true;
   }
-  // Any that leaves room on both sides.
+  // Any zero point is valid that leaves room on both sides.
   *zero_point =
       static_cast<Number>(random.Int(static_cast<int64_t>(lowest - low), static_cast<int64_t>(highest - high)));
   return true;
 }
 
-// One scale for the whole tensor. False when its numbers need more than 8 bits.
+// Sets one scale for the whole tensor. Returns false when its numbers need more than 8 bits.
 bool FitTensor(const Array& array, DataType type, Random& random, QuantParams* quant) {
   const Number scale = GridOf(array.values);
   Number zero_point = 0;
@@ -69,7 +70,7 @@ bool FitTensor(const Array& array, DataType type, Random& random, QuantParams* q
   return true;
 }
 
-// A scale for each index of the axis, with the zero point 0.
+// Sets a scale for each index of the axis, with zero point 0.
 bool FitChannels(const Array& array, DataType type, int64_t axis, QuantParams* quant) {
   std::vector<std::vector<Number>> channels(static_cast<size_t>(array.dims[static_cast<size_t>(axis)]));
   ForEachIndex(array.dims, [&](const Dims& index, int64_t i) {
@@ -86,7 +87,7 @@ bool FitChannels(const Array& array, DataType type, int64_t axis, QuantParams* q
   return true;
 }
 
-// The axis of a weight's output channels; -1 for none.
+// Returns the axis of a weight's output channels; -1 if there is none.
 int64_t ChannelAxisOf(const qdq::Rule& rule, const Case& c, int64_t rank) {
   switch (rule.axis) {
     case qdq::WeightAxis::kFirst: return 0;
@@ -110,7 +111,7 @@ bool QuantizeWeights(const qdq::Rule& rule, DataType numbers, Case* c, Case::In*
   return FitTensor(*input->array, type, random, &input->quant);
 }
 
-// A bias of int32 has the product of the scales of numbers and weights; where it can't, it stays a float.
+// An int32 bias has the product of the input's and the weights' scales. If that is impossible, the bias stays a float.
 void QuantizeBias(Case* c, Case::In* input, Random& random) {
   input->constant = true;
   const QuantParams& x = c->inputs[0].quant;
@@ -143,7 +144,7 @@ bool QuantizeInput(const qdq::Rule& rule, size_t index, DataType numbers, Case* 
   }
 }
 
-// False when the numbers are not finite.
+// Returns false when the numbers are not finite.
 bool QuantizeOutput(const qdq::Rule& rule, size_t index, DataType numbers, const Case& c, Case::Out* output) {
   if (!output->array) return true;
   if (rule.OutputAt(index) != qdq::Output::kQuantized && rule.OutputAt(index) != qdq::Output::kEither) return true;
@@ -162,7 +163,7 @@ bool QuantizeOutput(const qdq::Rule& rule, size_t index, DataType numbers, const
                      {scale},
                      {std::clamp(std::nearbyint(Lowest(numbers) - least / scale), Lowest(numbers), Highest(numbers))}};
   }
-  // Elements that are moved must be equal; those between others (a linear Resize) are computed.
+  // Moved elements must be equal. Elements that are interpolated (a linear Resize) are computed.
   const bool is_moved = rule.moves && IsOnGrid(array.values, output->quant.scales[0]);
   Array quantized(output->quant.type, array.dims);
   for (int64_t i = 0; i < array.count(); ++i)

@@ -5,7 +5,7 @@
 
 namespace epiphyte::operators {
 
-// SplitMix64.
+// The generator is SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
 uint64_t Random::Bits() {
   uint64_t z = state_ += 0x9e3779b97f4a7c15;
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
@@ -47,7 +47,7 @@ Dims Random::ShapeOf(int64_t least_rank, int64_t most_rank, int64_t most, bool z
     dim = zeros ? Size(left) : SizeButNotZero(left);
     left /= std::max<int64_t>(dim, 1);
   }
-  // The remaining factor goes to one axis when a large shape is wanted.
+  // If a large shape is wanted, one axis gets the remaining factor.
   if (!dims.empty() && left > 1 && Chance(8)) {
     int64_t& dim = dims[static_cast<size_t>(Int(0, static_cast<int64_t>(dims.size()) - 1))];
     dim *= Int(1, left);
@@ -78,7 +78,8 @@ Number Random::Special(DataType type) {
     case 2: return Round(type, HUGE_VALL);
     case 3: return Round(type, -HUGE_VALL);
     case 4: return Chance(50) ? -Number{0} : Number{0};
-    // Products of bfloat16 by AVX512_BF16 and AMX take a denormal as 0, so that an infinity times it is NaN.
+    // Products of bfloat16 by AVX512_BF16 and AMX treat a subnormal number as 0, so its product with an infinity is
+    // NaN.
     default: {
       const Number least = type == DataType::kBfloat16 ? std::ldexp(Number{1}, -126) : Smallest(type);
       return Round(type, least * static_cast<Number>(Int(-9, 9)));

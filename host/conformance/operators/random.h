@@ -1,4 +1,4 @@
-// Random: the numbers that cases are made of. The same ones for a seed everywhere.
+// Random: the random numbers for cases. A seed gives the same numbers on every machine.
 #pragma once
 
 #include <cstdint>
@@ -11,26 +11,26 @@ namespace epiphyte::operators {
 
 // Distribution of random elements.
 enum class Draw {
-  kPlain,     // within ±8, or 0 to 16 without a sign: what sums and products of many stay exact or near enough for
+  kPlain,     // within ±8, or 0 to 16 if unsigned, so that long sums and products stay exact or accurate
   kUnit,      // floats in ±1, for long chains of products; integers as kPlain
   kPositive,  // floats from 1/16 to 8; integers from 1
-  kAll,       // the whole range, and now and then NaN, infinities, zeros of both signs, extremes and subnormal numbers
+  kAll,       // the whole range, sometimes NaN, infinities, zeros of both signs, extremes and subnormal numbers
   kFinite,    // kAll without NaN and infinities
-  kFew,       // few different ones: for ties
+  kFew,       // few different numbers, to test ties
 };
 
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
-  // `special_percent`: percentage of NaN, infinities, zeros of either sign and subnormal numbers among the floats that
-  // Values draws from kPlain, kUnit and kAll.
+  // `special_percent` is the percentage of NaN, infinities, zeros of either sign and subnormal numbers among the floats
+  // that Values draws from kPlain, kUnit and kAll.
   Random(uint64_t seed, int special_percent) : state_(seed), special_percent_(special_percent) {}
 
-  // From now on floats are float32 multiples of 1/16 or 1/128 that fit into 8 bits; see quantized_form.h.
+  // From now on, floats are float32 multiples of 1/16 or 1/128 that fit into 8 bits (quantized_form.h).
   void DrawOnGrid() { is_on_grid_ = true; }
 
   uint64_t Bits();
-  int64_t Int(int64_t least, int64_t most);  // both included
+  int64_t Int(int64_t least, int64_t most);  // both limits included
   bool Chance(int percent) { return Int(0, 99) < percent; }
   Number Real(Number least, Number most);
   template <typename T>
@@ -47,26 +47,26 @@ class Random {
       std::swap((*list)[i - 1], (*list)[static_cast<size_t>(Int(0, static_cast<int64_t>(i) - 1))]);
   }
 
-  // One dimension: mostly few elements, often 1, seldom 0 and around the widths of vectors.
+  // Returns a size of a dimension: usually small, often 1, rarely 0 or near the width of a vector.
   int64_t Size(int64_t most);
   int64_t SizeButNotZero(int64_t most);
-  // A shape of at most so many elements. One in ten goes as far as `most`; the others are small.
+  // Returns a shape of at most `most` elements. One in ten approaches that limit; the others are small.
   Dims Shape(int64_t least_rank, int64_t most_rank, int64_t most = 20000);
   Dims ShapeWithoutZero(int64_t least_rank, int64_t most_rank, int64_t most = 20000);
-  // Some of 0 … rank-1 in random order, none twice.
+  // Returns some of 0 … rank-1, without repetition, in random order.
   std::vector<int64_t> Axes(int64_t rank, int64_t least = 0);
-  // The axis itself, or as a negative number.
+  // Returns the axis itself, or the same axis as a negative number.
   int64_t MaybeNegative(int64_t axis, int64_t rank) { return Chance(40) ? axis - rank : axis; }
 
   Array Values(DataType type, const Dims& dims, Draw draw);
-  // Integers of a range.
+  // Returns integers in a range.
   Array Integers(DataType type, const Dims& dims, int64_t least, int64_t most);
 
-  // float more often than the others.
+  // Returns a float type, most often float.
   DataType FloatType();
   DataType IntegerType();
   DataType NumberType();
-  // Any type of elements that can be moved.
+  // Returns any type for elements that are only moved.
   DataType AnyType();
 
  private:

@@ -1,4 +1,4 @@
-// RNN, GRU and LSTM: steps in time, from the equations of the specification.
+// RNN, GRU and LSTM, computed step by step from the equations of the specification.
 #include <algorithm>
 #include <cmath>
 
@@ -34,11 +34,11 @@ struct Network {
   bool coupled = false;                 // LSTM: input_forget
   Number clip = HUGE_VALL;
   bool backward_only = false;
-  mutable Number largest = 1;  // the largest gate; errors grow by it, and some activations have no bound
+  mutable Number largest = 1;  // the largest gate so far; errors grow with it, and some activations are unbounded
 
   Number Clipped(Number value) const { return std::clamp(value, -clip, clip); }
 
-  // Contribution of x to gate g of unit u and, if `state` isn't null, of the state.
+  // Returns the contribution of x, and of the state unless `state` is null, to gate g of unit u.
   Number FromInput(int64_t d, int64_t g, int64_t u, int64_t step, int64_t n) const {
     const int64_t gates = GatesOf(cell);
     Number sum = b[(d * 2 * gates + g) * hidden + u];
@@ -85,7 +85,7 @@ struct Network {
       for (int64_t u = 0; u < hidden; ++u) {
         const auto i = static_cast<size_t>(u);
         const Number old = (*memory)[i];
-        // Without peepholes an infinite cell stays out of the gates.
+        // Without peepholes, an infinite cell must not affect the gates.
         const auto peep = [&](int64_t gate, Number cell) {
           return p.values.empty() ? 0 : p[(d * 3 + gate) * hidden + u] * cell;
         };
@@ -100,7 +100,7 @@ struct Network {
   }
 };
 
-// [first, second, …] as [second, first, …].
+// Converts [first, second, …] to [second, first, …].
 Array Swapped(const Array& x) {
   Dims dims = x.dims;
   std::swap(dims[0], dims[1]);
@@ -111,7 +111,7 @@ Array Swapped(const Array& x) {
   });
   return y;
 }
-// Y with the batch first: [steps, directions, batch, hidden] as [batch, steps, directions, hidden].
+// Converts Y from [steps, directions, batch, hidden] to [batch, steps, directions, hidden].
 Array BatchFirst(const Array& y) {
   Array turned(y.type, {y.dims[2], y.dims[0], y.dims[1], y.dims[3]});
   ForEachIndex(y.dims, [&](const Dims& index, int64_t i) {
@@ -140,14 +140,14 @@ void Recurrent(Random& random, Case& c) {
   const bool batch_first = random.Chance(20);
   if (batch_first) c.Set("layout", 1);
   const int64_t gates = GatesOf(cell);
-  // A provider may compute a double in float, which has no smaller numbers than these.
+  // A provider may compute double in float, which has no smaller numbers than these.
   const auto values = [&](const Dims& dims) {
     Array array = random.Values(type, dims, Draw::kUnit);
     for (Number& value : array.values)
       if (std::fabs(value) < Smallest(DataType::kFloat)) value = 0;
     return array;
   };
-  // Small weights: errors don't grow from step to step.
+  // With small weights, errors don't grow from step to step.
   const auto weights = [&](const Dims& dims) {
     Array array = values(dims);
     for (Number& value : array.values) value = Round(type, value / 2);
@@ -228,7 +228,7 @@ void Recurrent(Random& random, Case& c) {
   }
   const bool small_type = type == DataType::kFloat16;
   const auto bound = [&](const Array& of) {
-    // Steps and gates add their errors. Doubles are computed in floats, of which a warning tells.
+    // Steps and gates add their errors. Doubles are computed in float, about which the provider warns.
     return Bound{.ulps = small_type                  ? Number{24}
                          : type == DataType::kDouble ? std::ldexp(Number{256}, 29)
                                                      : 256,

@@ -1,4 +1,4 @@
-// Reductions, cumulative operators, and what looks for the largest.
+// Reductions, cumulative operators, and operators that find or sort the largest elements.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -11,8 +11,8 @@ namespace {
 
 // The elements that are reduced to each element of the result.
 struct Reduced {
-  Dims dims;                                // with the axes kept as 1
-  std::vector<std::vector<Number>> groups;  // by element
+  Dims dims;                                // dims of the result; reduced axes are 1
+  std::vector<std::vector<Number>> groups;  // for each element of the result
 };
 
 Reduced Group(const Array& x, const std::vector<bool>& reduced) {
@@ -42,7 +42,7 @@ struct Reduction {
   Number (*function)(const std::vector<Number>& x);
   // Magnitude that the result's error is relative to: the magnitudes of the summands.
   Number (*size)(const std::vector<Number>& x);
-  bool of_empty = true;  // is defined for no elements
+  bool of_empty = true;  // true: defined for no elements
 };
 
 Number SumOf(const std::vector<Number>& x) { return std::accumulate(x.begin(), x.end(), Number{0}); }
@@ -54,8 +54,8 @@ Number SquaresOf(const std::vector<Number>& x) {
 }
 Number MeanOf(const std::vector<Number>& x) { return SumOf(x) / static_cast<Number>(x.size()); }
 Number MeanSizeOf(const std::vector<Number>& x) { return SizeOf(x) / static_cast<Number>(x.size()); }
-// Floats are drawn from ±1, so that a large product is one of integers. The low bits of these are right however far it
-// goes, which a Number hasn't got all of.
+// Floats are drawn from ±1, so a large product is one of integers. The low bits of an integer product are right even
+// beyond the range of a Number.
 Number ProductOf(const std::vector<Number>& x) {
   Number product = 1;
   uint64_t low = 1;
@@ -67,12 +67,12 @@ Number ProductOf(const std::vector<Number>& x) {
 }
 Number L2Of(const std::vector<Number>& x) { return std::sqrt(SquaresOf(x)); }
 Number LogSumOf(const std::vector<Number>& x) { return std::log(SumOf(x)); }
-// The logarithm of a number that is off by some steps is off by as many of 1.
+// If a number is off by some of its steps, its logarithm is off by as many steps of 1.
 Number SizeOfLog(const std::vector<Number>& x) {
   return std::max<Number>(1, SizeOf(x) / std::max<Number>(std::fabs(SumOf(x)), 1e-30L));
 }
 Number LogSumExpOf(const std::vector<Number>& x) {
-  // For the largest number alone the result is exactly that number.
+  // A single largest number gives exactly that number.
   const Number largest = *std::max_element(x.begin(), x.end());
   Number sum = 0;
   for (Number v : x) sum += std::exp(v - largest);
@@ -84,11 +84,11 @@ Number SizeOfLogExp(const std::vector<Number>& x) {
   return largest;
 }
 
-// Form in which the axes are given: as an attribute (older versions), as an input, or not at all.
+// The form of the axes: an attribute (older versions), an input, or none.
 struct Axes {
   std::vector<bool> reduced;
   bool keep = true;
-  bool none = false;  // the input is the output
+  bool none = false;  // true: the input is the output
 };
 
 Axes AxesOf(Random& random, Case& c, int64_t rank, int64_t with_input) {
@@ -129,7 +129,7 @@ void Reduce(Random& random, Case& c, const Array& x, int64_t with_input, const F
   finish(groups, axes.keep ? groups.dims : Without(x.dims, axes.reduced));
 }
 
-// At most so many of float types fit what a sum of them is exact enough for.
+// Shapes of float types have at most as many elements as a sum can have with sufficient precision.
 template <const Reduction& reduction>
 void Reducing(Random& random, Case& c, Draw draw, int64_t with_input) {
   const DataType type = random.Chance(75) ? random.FloatType() : random.Pick({DataType::kInt32, DataType::kInt64});
@@ -145,10 +145,11 @@ void Reducing(Random& random, Case& c, Draw draw, int64_t with_input) {
       const std::vector<Number>& group = groups.groups[static_cast<size_t>(i)];
       y[i] = reduction.function(group);
       bound.sizes.push_back(reduction.size(group));
-      // A sum of n numbers in any order, with a vector's partial sums: n steps at worst, far fewer at random.
+      // The error of a sum of n numbers in any order, with partial sums of a vector: n steps at worst, usually far
+      // fewer.
       bound.ulps = std::max<Number>(bound.ulps, 4 + std::sqrt(static_cast<Number>(group.size())));
     }
-    // Summed in floats and rounded once.
+    // These types are summed in float and rounded once.
     if (type == DataType::kFloat16 || type == DataType::kBfloat16) bound.ulps = 2;
     if (!IsFloat(type)) {
       for (Number& value : y.values) value = std::isfinite(value) ? Wrap(type, static_cast<__int128>(value)) : 0;
@@ -162,7 +163,7 @@ constexpr Reduction kSum{SumOf, SizeOf};
 constexpr Reduction kMean{MeanOf, MeanSizeOf, false};
 constexpr Reduction kProduct{ProductOf, [](const std::vector<Number>& x) { return std::fabs(ProductOf(x)); }};
 constexpr Reduction kL1{SizeOf, SizeOf};
-// A square below the least float is 0, so that a root below 1e-19 has no digit that counts.
+// A square below the smallest float is 0, so a root below 1e-19 has no significant digit.
 Number SizeOfRoot(const std::vector<Number>& x) { return std::max<Number>(L2Of(x), 1e-19L); }
 constexpr Reduction kL2{L2Of, SizeOfRoot};
 constexpr Reduction kSquares{SquaresOf, SquaresOf};
@@ -182,7 +183,7 @@ template <bool kLargest>
 void Extreme(Random& random, Case& c) {
   c.opset = random.Pick({20, 22});
   DataType type = random.Chance(10) ? DataType::kBool : random.NumberType();
-  // ONNX has it of all integers but those.
+  // ONNX defines the operator for all integers but these.
   if (type == DataType::kInt16 || type == DataType::kUint16) type = DataType::kInt8;
   const Array x = random.Values(type, random.ShapeWithoutZero(0, 5), Draw::kFinite);
   Reduce(random, c, x, 18, [&](const Reduced& groups, const Dims& result) {

@@ -1,4 +1,4 @@
-// Operators on regions of images, and convolutions with sampling points that are moved by data.
+// Operators on regions of images, and convolutions with sampling positions that depend on data.
 #include <algorithm>
 #include <cmath>
 
@@ -9,7 +9,7 @@
 namespace epiphyte::operators {
 namespace {
 
-// The pixel of a plane at whole coordinates, 0 outside.
+// Returns the pixel of a plane at whole coordinates, or 0 outside.
 Number PixelAt(const Array& x, int64_t n, int64_t channel, Number row, Number column) {
   if (row < 0 || column < 0 || row >= static_cast<Number>(x.dims[2]) || column >= static_cast<Number>(x.dims[3]))
     return 0;
@@ -100,7 +100,7 @@ void MaxRoiPoolCase(Random& random, Case& c, bool bad) {
   const Dims dims = {random.Int(1, 3), random.Int(1, 6), random.Int(1, 12), random.Int(1, 12)};
   const Array x = random.Values(type, dims, Draw::kPlain);
   const int64_t count = bad ? 2 : random.Int(0, 4);
-  // Regions of whole pixels, cut into a power of two of parts: nothing is rounded.
+  // Regions consist of whole pixels and have a power of two of parts, so that nothing is rounded.
   const Dims pooled = {random.Pick({1, 2, 4}), random.Pick({1, 2, 4})};
   c.Set("pooled_shape", pooled);
   Array rois(type, {count, 5});
@@ -164,7 +164,7 @@ void NonMaxSuppression(Random& random, Case& c) {
   const bool centred = random.Chance(40);
   if (centred || random.Chance(30)) c.Set("center_point_box", centred);
   const Array boxes = random.Values(DataType::kFloat, {batches, count, 4}, Draw::kPositive);
-  // All different, so that there is one order.
+  // All scores differ, so that there is only one order.
   Array scores(DataType::kFloat, {batches, classes, count});
   std::vector<int64_t> ranks;
   for (int64_t i = 0; i < scores.count(); ++i) ranks.push_back(i);
@@ -288,7 +288,7 @@ void AffineGrid(Random& random, Case& c) {
   ForEachIndex(dims, [&](const Dims& index, int64_t i) {
     y[i] = theta.At({index[0], index.back(), spatial});
     for (int64_t axis = 0; axis < spatial; ++axis) {
-      // Coordinates are named from the last axis on.
+      // Coordinates begin with the last axis.
       const auto at = static_cast<size_t>(spatial - axis);
       const auto place = static_cast<Number>(index[at]);
       const auto count = static_cast<Number>(dims[at]);

@@ -10,8 +10,8 @@
 namespace epiphyte::operators {
 namespace {
 
-// A refusal's message: "" or what it lacks. The nodes that a function stands for have its node's name in front of
-// theirs; one that took the node's place has its name and an operator of its own.
+// Returns "" if a refusal's message is good, else the defect. Nodes of an inlined function have the call's name as a
+// prefix. A node that replaced the call has the call's name and its own operator.
 std::string WhyBadRefusal(const Case& c, const std::string& error) {
   const bool is_named = error.find("the_node") != std::string::npos &&
                         (error.find(c.op_type) != std::string::npos || error.find("'the_node/") != std::string::npos ||
@@ -27,11 +27,12 @@ std::string TextOf(const core::Error& error) {
   return std::string(core::StatusCodeName(error.code())) + ": " + error.message();
 }
 
-// The session's answer when no provider takes a node; see SessionBuilder.
+// Returns whether the error says that no provider takes a node (SessionBuilder).
 bool IsUnclaimed(const core::Error& error) {
   return error.code() == core::StatusCode::kNotImplemented && error.hint() == core::Hint::kShowPlacement;
 }
-// "it isn't a type that this plugin runs" of "no provider runs operator Add of node 'the_node': vulkan: it isn't …".
+// Returns the provider's reason: "it isn't a type that this plugin runs" from "no provider runs operator Add of node
+// 'the_node': vulkan: it isn't …".
 std::string ReasonOf(const core::Error& error, const std::string& provider) {
   const std::string& text = error.message();
   const size_t at = text.find("': ");

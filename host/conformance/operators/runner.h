@@ -35,7 +35,7 @@ struct RunnerOptions {
 
 class Runner {
  public:
-  // `environment`: contains the provider. Throws when its plugin can't be used.
+  // `environment` has the provider. Throws when its plugin can't be used.
   Runner(std::unique_ptr<core::Environment> environment, RunnerOptions options);
   ~Runner();
 
@@ -43,8 +43,8 @@ class Runner {
   // line that names the node and its operator. `random` chooses how much of the model's shapes and inputs is known
   // before the run.
   Result Run(const Case& c, Random random);
-  // Runs a case with unknown outputs. It must give some outputs, within limits of memory, or be refused by such a
-  // message.
+  // Runs a case with unknown outputs. It must give outputs, within limits of memory, or be refused with a message of
+  // the same kind.
   Result RunHostile(const Case& c, Random random);
 
  private:
@@ -53,7 +53,7 @@ class Runner {
 
   std::unique_ptr<core::Environment> environment_;
   RunnerOptions options_;
-  // The first session with the provider stays open, and keeps the provider's device open for the others.
+  // The first session with the provider stays open, so that the provider's device stays open for later sessions.
   std::unique_ptr<core::Session> keeper_;
 };
 

@@ -1,4 +1,4 @@
-// Operators that change shapes, and operators that move elements by rules of position.
+// Operators that change shapes, and operators that move elements by their positions.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -9,7 +9,7 @@
 namespace epiphyte::operators {
 namespace {
 
-// Elements are moved as they are.
+// Moved elements stay unchanged, including the sign of zeros.
 constexpr bool kSigns = true;
 Bound Moved() { return {.signs = kSigns}; }
 
@@ -57,7 +57,7 @@ void Transpose(Random& random, Case& c) {
            Moved());
 }
 
-// The same number of elements in another shape.
+// Returns another shape with the same number of elements.
 Dims Regrouped(Random& random, int64_t count) {
   Dims dims;
   while (count > 1) {
@@ -133,7 +133,7 @@ void Squeeze(Random& random, Case& c) {
     }
   }
   random.Shuffle(&axes);
-  // No axes at all would be all that can be.
+  // Without an input for the axes, all axes of size 1 are removed.
   if (!all) c.Input(Int64Array(axes));
   c.Output(Reshaped(x, left), Moved());
 }
@@ -211,7 +211,7 @@ void Split(Random& random, Case& c) {
   if (random.Chance(50)) {
     const int64_t most = std::max<int64_t>(1, std::min<int64_t>(size, 5));
     int64_t count = random.Int(1, most);
-    // All but the last part are as large as can be.
+    // All parts but the last have the largest possible size.
     const int64_t each = (size + count - 1) / count;
     while (count > 1 && each * (count - 1) >= size) --count;
     const int64_t part = (size + count - 1) / count;
@@ -282,7 +282,7 @@ void Expand(Random& random, Case& c) {
   const Dims dims = random.Shape(0, 5, 5000);
   const Array x = AnyArray(random, PartOf(random, dims));
   c.Input(x);
-  // A 1 leaves what the input has.
+  // A 1 in the shape keeps the size of the input.
   Dims shape = dims;
   const size_t skipped = dims.size() - x.dims.size();
   for (size_t axis = skipped; axis < dims.size(); ++axis)
@@ -312,7 +312,7 @@ void Space(Random& random, Case& c) {
   if (kToSpace && !crd && random.Chance(50)) c.Set("mode", "DCR");
   const Dims deep = {n, channels * block * block, height, width};
   const Dims wide = {n, channels, height * block, width * block};
-  // Position in the deep array of an element of the wide one.
+  // Returns the channel position in the deep array of an element of the wide array.
   const auto depth_of = [&](const Dims& index) {
     const int64_t place = index[2] % block * block + index[3] % block;
     const int64_t channel = crd ? index[1] * block * block + place : place * channels + index[1];
@@ -385,7 +385,7 @@ void Slice(Random& random, Case& c) {
     int64_t end = ends.back() < 0 ? ends.back() + size : ends.back();
     start = step > 0 ? std::clamp<int64_t>(start, 0, size) : std::clamp<int64_t>(start, -1, size - 1);
     end = step > 0 ? std::clamp<int64_t>(end, 0, size) : std::clamp<int64_t>(end, -1, size - 1);
-    // Below the first element there is nothing to step down from, but the clamp of ONNX takes the first one.
+    // Python gives nothing here, but ONNX clamps the start to the first element.
     if (step < 0 && start < 0) start = size > 0 ? 0 : -1;
     int64_t count = 0;
     for (__int128 at = start; step > 0 ? at < end : at > end; at += step) ++count;
@@ -566,7 +566,7 @@ void BadConstantOfShape(Random& random, Case& c) {
 void Range(Random& random, Case& c) {
   const DataType type =
       random.Pick({DataType::kFloat, DataType::kDouble, DataType::kInt16, DataType::kInt32, DataType::kInt64});
-  // Quarters: every element and the number of them is exact.
+  // All numbers are quarters, so that every element and their count are exact.
   const Number unit = IsFloat(type) ? 0.25L : 1;
   const Number start = static_cast<Number>(random.Int(-50, 50)) * unit;
   const Number limit = static_cast<Number>(random.Int(-200, 200)) * unit;

@@ -1,4 +1,4 @@
-// Fourier transforms and the windows that go with them.
+// Fourier transforms and window functions.
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +14,7 @@ struct Complex {
   Number real = 0, imaginary = 0;
 };
 
-// Element k of the transform of `n` numbers.
+// Returns element k of the transform of `n` numbers.
 template <typename At>
 Complex Transformed(int64_t n, int64_t k, bool inverse, const At& at) {
   Complex sum;
@@ -28,7 +28,7 @@ Complex Transformed(int64_t n, int64_t k, bool inverse, const At& at) {
   return {sum.real / static_cast<Number>(n), sum.imaginary / static_cast<Number>(n)};
 }
 
-// An element's error is relative to what all numbers of the transform may sum up to.
+// An element's error is relative to the largest possible sum of all numbers of the transform.
 Bound OfTransform(const Array& y, int64_t n, Number each) {
   const bool is_small = y.type == DataType::kFloat16 || y.type == DataType::kBfloat16;
   return {.ulps = is_small ? Number{2} : 16,

@@ -1,4 +1,4 @@
-// Functions of one element.
+// Element-wise functions of one input.
 #include <cmath>
 
 #include "host/conformance/operators/broadcast.h"
@@ -9,14 +9,14 @@ namespace {
 
 using Function = Number (*)(Number);
 
-// Steps by which a transcendental function of floats may be off: the vector loops are polynomials of single precision.
-// 16-bit types are computed in floats and rounded once.
+// Bound in steps for a transcendental function of floats: the vector loops are polynomials in single precision. 16-bit
+// types are computed in float and rounded once.
 Bound Within(DataType type, Number steps) {
   if (type == DataType::kFloat16 || type == DataType::kBfloat16) return {.ulps = 1};
   return {.ulps = type == DataType::kDouble ? std::min<Number>(steps, 4) : steps};
 }
 
-// x times a factor that may be smaller than the normal numbers are, and has fewer digits then.
+// Bound for x times a factor. The factor may be subnormal, and then has fewer digits.
 Bound OfFactor(const Array& x, const Array& y, Bound bound) {
   const Number normal = Smallest(x.type) / Epsilon(x.type);
   for (int64_t i = 0; i < x.count(); ++i)
@@ -26,7 +26,7 @@ Bound OfFactor(const Array& x, const Array& y, Bound bound) {
   return bound;
 }
 
-// The function on floats, of any value that its arguments may be.
+// Cases of a function of floats, with arguments from the whole range.
 template <Function function, int kSteps>
 void OfFloats(Random& random, Case& c) {
   const Array x = random.Values(random.FloatType(), random.Shape(0, 5), Draw::kAll);
@@ -34,7 +34,7 @@ void OfFloats(Random& random, Case& c) {
   c.Output(Map(x, function), Within(x.type, kSteps));
 }
 
-// Cases with arguments in ±1, because a random number of the whole range is seldom there.
+// Cases with arguments in ±1. A random number of the whole range is rarely there.
 template <Function function, int kSteps>
 void OfUnitFloats(Random& random, Case& c) {
   const Array x = random.Values(random.FloatType(), random.Shape(0, 5), random.Chance(80) ? Draw::kUnit : Draw::kAll);
@@ -42,14 +42,15 @@ void OfUnitFloats(Random& random, Case& c) {
   c.Output(Map(x, function), Within(x.type, kSteps));
 }
 
-// Sines of arguments in which there is a period left; libm is no better past that.
+// Cases of periodic functions, with arguments that are precise enough to resolve a period. Beyond that, libm is no
+// better.
 template <Function function, int kSteps>
 void OfAngles(Random& random, Case& c) {
   Array x = random.Values(random.FloatType(), random.Shape(0, 5), Draw::kAll);
   for (Number& value : x.values)
     if (std::isfinite(value) && std::fabs(value) > 1e4L) value = Round(x.type, std::remainder(value, 1000));
   c.Input(x);
-  // Near a zero of the function what counts is the argument's precision.
+  // Near a zero of the function, the precision of the argument limits that of the result.
   Bound bound = Within(x.type, kSteps);
   bound.sizes.assign(x.values.size(), 1);
   if (x.type == DataType::kDouble || x.type == DataType::kFloat) bound.ulps = std::max<Number>(bound.ulps, 4);
@@ -85,7 +86,7 @@ Number Relu(Number x) { return std::isnan(x) || x > 0 ? x : 0; }
 Number Mish(Number x) { return x * std::tanh(Softplus(x)); }
 Number Erf(Number x) { return std::erf(x); }
 
-// An element's sign, absolute value and such, which wrap where the result isn't in range.
+// Cases of sign, absolute value and similar functions, which wrap when the result is out of range.
 template <Function function>
 void OfNumbers(Random& random, Case& c, DataType type) {
   const Array x = random.Values(type, random.Shape(0, 5), Draw::kAll);
@@ -146,7 +147,7 @@ void IsInf(Random& random, Case& c) {
       x, [&](Number v) { return Number(std::isinf(v) && (v < 0 ? negative : positive)); }, DataType::kBool));
 }
 
-// An attribute that is left out now and then.
+// Returns an attribute's value. Sometimes the attribute is omitted and has its default.
 Number Parameter(Random& random, Case& c, const std::string& name, float otherwise, Number least, Number most) {
   if (random.Chance(40)) return otherwise;
   const auto value = static_cast<float>(random.Real(least, most));
@@ -190,7 +191,7 @@ void HardSigmoid(Random& random, Case& c) {
 void HardSwish(Random& random, Case& c) {
   const Array x = random.Values(random.FloatType(), random.Shape(0, 5), Draw::kAll);
   c.Input(x);
-  // The factor is near 0 as a difference of halves.
+  // The factor is near 0, as a difference of two halves.
   Bound bound = Within(x.type, 4);
   bound.sizes = Map(x, [](Number v) { return std::fabs(v) < 16 ? std::fabs(v) : 0; }).values;
   c.Output(Map(x, [](Number v) { return v * std::clamp<Number>(v / 6 + 0.5L, 0, 1); }), bound);
@@ -205,7 +206,7 @@ void Swish(Random& random, Case& c) {
   const Array x = random.Values(random.FloatType(), random.Shape(0, 5), Draw::kAll);
   c.Input(x);
   const Array y = Map(x, [=](Number v) { return v * Sigmoid(alpha * v); });
-  // The exponential of a product that is rounded: off by as many steps as the product is large.
+  // The exponent is a rounded product, so the result is off by as many steps as the product is large.
   Bound bound = OfFactor(x, y, Within(x.type, 8));
   for (int64_t i = 0; i < y.count(); ++i) {
     if (!std::isfinite(x[i]) || !std::isfinite(y[i])) continue;
@@ -227,7 +228,7 @@ void Gelu(Random& random, Case& c) {
   const Array x = random.Values(random.FloatType(), random.Shape(0, 5), Draw::kFinite);
   c.Input(x);
   const Number root = std::sqrt(2 / std::acos(Number{-1}));
-  // Computed as a half of x times the sum of 1 and a number close to -1.
+  // The result is computed as half of x times the sum of 1 and a number close to -1.
   Bound bound = Within(x.type, 4);
   bound.sizes = Map(x, [](Number v) { return std::fabs(v) < 16 ? std::fabs(v) : 0; }).values;
   c.Output(Map(x,

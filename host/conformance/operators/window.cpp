@@ -11,13 +11,13 @@
 namespace epiphyte::operators {
 namespace {
 
-// Bound in steps of a sum of products, as in product.cpp.
+// Error bound of a sum of products, in steps, as in product.cpp.
 Bound OfTerms(DataType type, Number terms, std::vector<Number> sizes) {
   if (type == DataType::kFloat16 || type == DataType::kBfloat16) return {.ulps = 2, .sizes = std::move(sizes)};
   return {.ulps = 4 + std::sqrt(terms), .sizes = std::move(sizes)};
 }
 
-// For weights that meet padding: ONNX doesn't say whether padding times a weight that isn't finite is NaN or left out.
+// Replaces weights that are not finite. ONNX doesn't define whether padding times such a weight is NaN or left out.
 void MakeFinite(Array& weights) {
   for (Number& weight : weights.values)
     if (!std::isfinite(weight)) weight = 1;
@@ -130,7 +130,7 @@ void ConvTranspose(Random& random, Case& c) {
   y_dims.insert(y_dims.end(), out.begin(), out.end());
   const Array x = random.Values(type, x_dims, Draw::kPlain);
   Array w = random.Values(type, w_dims, Draw::kPlain);
-  MakeFinite(w);  // a provider may compute a convolution of the image with zeros between and around its pixels
+  MakeFinite(w);  // a provider may compute this as a convolution of the image with zeros between and around its pixels
   Array bias(type, {groups * out_each});
   c.Input(x);
   c.Input(w);
@@ -145,7 +145,7 @@ void ConvTranspose(Random& random, Case& c) {
     sizes[static_cast<size_t>(i)] = std::fabs(y[i]);
   });
   const Dims y_strides = StridesOf(y_dims);
-  // Each pixel is spread by the kernel.
+  // The kernel spreads each pixel over the output.
   ForEachIndex(x_dims, [&](const Dims& from, int64_t source) {
     ForEachIndex(kernel, [&](const Dims& tap, int64_t) {
       int64_t to = from[0] * y_strides[0];
@@ -199,7 +199,7 @@ void MaxPool(Random& random, Case& c) {
     const int64_t start = (index[0] * x.dims[1] + index[1]) * plane;
     bool first = true;
     windows.ForEachTap(Dims(index.begin() + 2, index.end()), [&](int64_t, int64_t pixel) {
-      // The first NaN counts.
+      // The first NaN of a window counts.
       if (!first && (std::isnan(y[i]) || x[start + pixel] <= y[i])) return;
       first = false;
       y[i] = x[start + pixel];
@@ -274,7 +274,7 @@ void LpPool(Random& random, Case& c) {
   c.Output(y, OfTerms(type, static_cast<Number>(CountOf(windows.kernel)) + 64, {}));
 }
 
-// Over whole planes.
+// Pools over whole planes.
 template <typename F>
 void Global(Random& random, Case& c, Number steps, const F& function, bool of_bfloat16 = true) {
   DataType type = random.FloatType();
@@ -352,7 +352,7 @@ void Col2Im(Random& random, Case& c) {
       });
     }
   }
-  // Summed in its own type.
+  // The sum is computed in its own type.
   c.Output(y, {.ulps = 4 + static_cast<Number>(taps), .sizes = std::move(sizes)});
 }
 
@@ -366,7 +366,7 @@ void MaxUnpool(Random& random, Case& c) {
   Dims dims = {random.Int(1, 3), random.Int(1, 4), image[0], image[1]};
   const Dims made = {dims[0], dims[1], (image[0] - 1) * strides[0] + kernel[0],
                      (image[1] - 1) * strides[1] + kernel[1]};
-  // No two go to one place.
+  // No two elements go to the same place.
   std::vector<int64_t> places;
   for (int64_t i = 0; i < CountOf(made); ++i) places.push_back(i);
   random.Shuffle(&places);

@@ -39,7 +39,7 @@ Windows RandomWindows(Random& random, Case& c, const WindowRules& rules) {
     int64_t end = padded ? random.Int(0, w.kernel.back() - 1) : 0;
     if (padded && !rules.pool && random.Chance(10)) end += random.Int(0, 4);
     if (same) begin = end = 0;
-    // Every window of a pool lies over a pixel: taps are no further from one another than the image is wide.
+    // Every window of a pool covers a pixel: taps are not further apart than the image is wide.
     int64_t image = std::max<int64_t>(random.Int(1, rules.most_image), same ? 1 : reach - begin - end);
     if (rules.pool) image = std::max(image, reach);
     int64_t out = 0;

@@ -1,4 +1,4 @@
-// Windows: which pixels of an image a window lies over, wherever it is. By spatial axis.
+// Windows: the pixels of an image under a window at each position, for each spatial axis.
 #pragma once
 
 #include "host/conformance/operators/operator_case.h"
@@ -8,8 +8,8 @@ namespace epiphyte::operators {
 struct Windows {
   Dims image, kernel, strides, dilations, begin, end, out;
 
-  // Calls body(tap, pixel) for each tap of the window at `at` that isn't in the padding; both are places in their
-  // row-major shapes.
+  // Calls body(tap, pixel) for each tap of the window at `at` that isn't in the padding. Both are positions in
+  // row-major order.
   template <typename Body>
   void ForEachTap(const Dims& at, Body&& body) const {
     ForEachIndex(kernel, [&](const Dims& tap, int64_t t) {
@@ -23,20 +23,21 @@ struct Windows {
     });
   }
   bool HasPadding() const;
-  // Taps that are in the image or in the padding: not past its end, where rounding up has moved the window.
+  // Returns the number of taps in the image or the padding. Taps past the padding's end, where rounding up has moved
+  // the window, don't count.
   int64_t CountPadded(const Dims& at) const;
 };
 
 struct WindowRules {
   int64_t rank = 2;
   int64_t most_image = 12;
-  bool pool = false;          // no window may lie in the padding alone
-  bool ceil = false;          // the operator has ceil_mode
-  bool shape_needed = false;  // kernel_shape can't be left out
-  bool no_auto = false;       // the operator has no auto_pad
+  bool pool = false;          // true: no window may cover padding only
+  bool ceil = false;          // true: the operator has ceil_mode
+  bool shape_needed = false;  // true: kernel_shape is required
+  bool no_auto = false;       // true: the operator has no auto_pad
 };
 
-// Sets the attributes.
+// Returns random windows and sets the attributes of the case.
 Windows RandomWindows(Random& random, Case& c, const WindowRules& rules);
 
 }  // namespace epiphyte::operators

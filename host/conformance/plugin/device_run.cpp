@@ -8,9 +8,10 @@ namespace epiphyte::conformance {
 namespace {
 
 constexpr std::byte kBufferFill{0xA5};
-constexpr uint64_t kGuard = 64;  // bytes before and behind a value, at least
+constexpr uint64_t kGuard = 64;  // minimum number of bytes before and behind a value
 
-// The `choice`th memory of a set: 0 the host's, else a memory of the device and 1.
+// Returns a memory of a set: 0 for host memory, else the index of a device memory plus 1. `choice` counts modulo the
+// set.
 uint32_t Pick(uint32_t memories, size_t choice) {
   size_t skip = choice % static_cast<size_t>(std::popcount(memories));
   for (uint32_t bit = 0;; ++bit) {
@@ -48,7 +49,7 @@ DeviceRun::DeviceRun(PluginDevices& devices, Stream& stream, const core::KernelP
     Send(outputs_[i], {}, setting_.fill, &copies);
   }
   stream_.Copy(copies);
-  // A kernel that isn't ASYNC finds its inputs there.
+  // A kernel that isn't ASYNC must find its inputs already copied.
   if (!places_.async) stream_.Finish();
 }
 
@@ -84,7 +85,7 @@ const DeviceRun::Piece* DeviceRun::Input(size_t index) const {
   return inputs_[index].buffer == nullptr ? nullptr : &inputs_[index].piece;
 }
 
-// By what the kernel says, and by where the input is.
+// Returns whether the output may alias the input, by the kernel's description and the input's memory.
 bool DeviceRun::CanAlias(size_t output, size_t input) const {
   if (!setting_.aliases || places_.AliasOf(output) != static_cast<int32_t>(input)) return false;
   const uint32_t place = inputs_[input].buffer == nullptr ? 0 : inputs_[input].piece.memory + 1;

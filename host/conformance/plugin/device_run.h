@@ -1,5 +1,5 @@
-// DeviceRun: what one Execute of a kernel on a device has on top: the pieces of device memory that its values are in,
-// filled before and watched at both ends, and the stream that it submits to.
+// DeviceRun: the part of an Execute that only a kernel on a device has: buffers for its values, which are filled before
+// and guarded at both ends, and the stream to which it submits.
 //
 //   DeviceRun on_device(devices, stream, places, inputs, declared, {});
 //   DebugRun run(inputs, declared, 0xCD, &on_device);
@@ -26,8 +26,8 @@ class DeviceRun {
  public:
   struct Setting {
     size_t input_memory = 0;   // index into the memories that the kernel names for a value, modulo their number
-    size_t output_memory = 0;  // the same
-    bool aliases = false;      // an output gets the memory of the input that the kernel named for it
+    size_t output_memory = 0;  // the same for outputs
+    bool aliases = false;      // true: an output gets the memory of the input that the kernel names for it
     unsigned char fill = 0xCD;
   };
   // Location of a tensor, as in a view.
@@ -37,7 +37,7 @@ class DeviceRun {
     uint32_t memory;
     uint64_t offset;
   };
-  // Memory of an output: a piece, the host memory of an input, or host memory of its own.
+  // Memory for an output: on the device, the host memory of an input, or new host memory.
   struct Room {
     const Piece* piece = nullptr;
     int input = -1;
@@ -50,25 +50,25 @@ class DeviceRun {
 
   Stream& stream() const { return stream_; }
   bool async() const { return places_.async; }
-  // Null in host memory.
+  // Returns null for an input in host memory.
   const Piece* Input(size_t index) const;
   const Tensor& given(size_t input) const { return given_[input]; }
-  // In host memory, and the plugin may get it as an output.
+  // Returns whether the input is in host memory and the plugin may get that memory for an output.
   bool MayBeOverwritten(size_t input) const;
   Room RoomFor(uint32_t output, uint64_t bytes);
-  // The host takes over a buffer of the plugin's.
+  // Takes over a buffer of the plugin for an output.
   EpStatus* Adopt(uint32_t output, uint64_t bytes, uint32_t memory, EpBuffer* buffer, uint64_t size, uint64_t offset);
 
-  // Waits until all that was submitted is done. Afterwards the stream has nothing under way, whether it failed or not.
+  // Waits until all submitted work is done. Afterwards the stream has no work, even if it failed.
   DebugHost::Failure Finish(bool succeeded);
-  // Bytes of an output that got a piece; call it after Finish.
+  // Returns the bytes of an output on the device. Call after Finish.
   std::vector<std::byte> Output(uint32_t output, uint64_t bytes) const;
   bool has_adopted() const { return has_adopted_; }
   bool has_aliased() const { return has_aliased_; }
 
  private:
   struct Slot {
-    std::unique_ptr<Buffer> buffer;  // null: nothing of the value is on the device
+    std::unique_ptr<Buffer> buffer;  // null: the value is not on the device
     Piece piece = {};
     uint64_t size = 0;                     // size of the value, which begins at piece.offset
     std::unique_ptr<LentMemory> sent;      // contents of the whole buffer before; null: unknown
@@ -87,8 +87,8 @@ class DeviceRun {
   std::vector<Tensor> given_;
   std::vector<Slot> inputs_;
   std::vector<Slot> outputs_;
-  std::vector<Slot> unused_;  // outputs that the kernel brought a buffer of its own for
-  std::vector<int> aliased_;  // by output: the input that shares its memory, or -1
+  std::vector<Slot> unused_;  // slots of outputs for which the kernel supplied its own buffer
+  std::vector<int> aliased_;  // for each output, the input that shares its memory, or -1
   bool has_adopted_ = false;
   bool has_aliased_ = false;
 };

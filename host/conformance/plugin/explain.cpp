@@ -1,4 +1,4 @@
-// Session::Explain, and the sink that it gives.
+// Session::Explain, and the sink that it passes to the plugin.
 #include <algorithm>
 
 #include "host/conformance/plugin/lent_partitions.h"

@@ -1,4 +1,4 @@
-// KernelInfo: what DescribeKernel says of a kernel, held against the rules.
+// KernelInfo: the answer of DescribeKernel, checked against the rules.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace epiphyte::conformance {
 class KernelInfo {
  public:
   KernelInfo() = default;
-  // `devices`: null when the plugin has no ep.device. `device`: the provider's.
+  // `devices` is null when the plugin has no ep.device. `device` is the provider's.
   KernelInfo(DebugHost& host, const EpProviderApi& api, PluginDevices* devices, uint32_t device, EpKernel* kernel,
              const GraphSpec& partition);
 
   bool exclusive() const { return (info_.flags & EP_KERNEL_EXCLUSIVE) != 0; }
   const core::KernelPlaces& places() const { return places_; }
-  // Before the kernel is released: the arrays are as they were.
+  // Call before the kernel is released. Checks that the arrays are unchanged.
   void CheckArrays(DebugHost& host) const;
 
  private:

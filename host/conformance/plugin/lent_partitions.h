@@ -1,4 +1,4 @@
-// LentPartitions: partitions as a plugin gets them, taken away when the call is over.
+// LentPartitions: partitions that are lent to a plugin for one call and unmapped afterwards.
 //
 //   LentPartitions lent(specs, 0, names);
 //   provider->Compile(provider, lent.infos(), specs.size(), task, kernels);
@@ -15,7 +15,7 @@ namespace epiphyte::conformance {
 
 class LentPartitions {
  public:
-  // `first_index`: of the provider's partitions. `names` is lent as long as the provider.
+  // `first_index` is the first partition's index in the provider. `names` is lent as long as the provider lives.
   LentPartitions(const std::vector<GraphSpec>& specs, size_t first_index, Arena& names);
 
   const EpPartitionInfo* const* infos() const { return infos_; }

@@ -206,7 +206,7 @@ Stream::Stream(PluginDevices& devices, uint32_t device)
 Stream::~Stream() {
   if (std::uncaught_exceptions() > exceptions_) return;
   try {
-    // A stream that has failed has nothing under way.
+    // A stream that has failed has no work.
     if (submitted_) TryFinish();
   } catch (const CheckEnded&) {
     return;
@@ -217,7 +217,7 @@ Stream::~Stream() {
 
 DebugHost::Failure Stream::TryCopy(std::span<const EpCopy> copies) {
   if (copies.empty()) return {};
-  // The array is gone when the call has returned.
+  // The array is unmapped when the call has returned.
   LentMemory array(copies.size_bytes(), {"the array of copies", Rule::kCopiesEnd, Rule::kCopiesEnd, Rule::kCopiesEnd});
   std::memcpy(array.data(), copies.data(), copies.size_bytes());
   array.MakeReadOnly();

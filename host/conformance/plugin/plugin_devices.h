@@ -1,4 +1,4 @@
-// PluginDevices: a plugin's ep.device as a host uses it, with every answer held against the rules: memories, buffers
+// PluginDevices: uses a plugin's ep.device as a host does, and checks every answer against the rules: memories, buffers
 // and streams.
 //
 //   PluginDevices* devices = plugin.devices();          // null: the plugin has none
@@ -25,7 +25,7 @@
 
 namespace epiphyte::conformance {
 
-// Answer of GetMemories about one memory.
+// The answer of GetMemories about one memory.
 struct DeviceMemory {
   std::string name;
   uint32_t flags = 0;
@@ -42,7 +42,7 @@ struct DeviceMemory {
 // Thread-safe.
 class PluginDevices {
  public:
-  // `api`: what GetExtension gave.
+  // `api` is the result of GetExtension.
   PluginDevices(DebugHost& host, const EpDeviceApi* api, EpPlugin* plugin);
   PluginDevices(const PluginDevices&) = delete;
   PluginDevices& operator=(const PluginDevices&) = delete;
@@ -50,10 +50,10 @@ class PluginDevices {
   DebugHost& host() const { return host_; }
   const EpDeviceApi& api() const { return *api_; }
   EpPlugin* plugin() const { return plugin_; }
-  // Memories of one device; the plugin is asked once.
+  // Returns the memories of one device. The plugin is asked only once.
   const std::vector<DeviceMemory>& Memories(uint32_t device);
   std::vector<DeviceMemory> AskMemories(uint32_t device);
-  // GetMemoryUse.
+  // Calls GetMemoryUse.
   EpMemoryUse UseOf(uint32_t device, uint32_t memory);
   void Trim(uint32_t device);
 
@@ -61,7 +61,7 @@ class PluginDevices {
   DebugHost::Failure Call(const std::string& name, Function&& function) {
     return CallPlugin(host_, Rule::kDeviceKeepsExceptions, name, function);
   }
-  // For functions that return nothing, in destructors too.
+  // Calls a function that returns nothing, possibly in a destructor.
   template <typename Function>
   void Release(const std::string& name, Function&& function) noexcept {
     host_.Step(name);
@@ -72,7 +72,7 @@ class PluginDevices {
     }
   }
 
-  // False when the host has it already.
+  // Returns false when the host already has the buffer.
   bool Own(const EpBuffer* buffer);
   void Disown(const EpBuffer* buffer);
   bool Own(const EpStream* stream);
@@ -96,12 +96,12 @@ struct MemoryPlace {
 class Buffer {
  public:
   Buffer(PluginDevices& devices, MemoryPlace place, uint64_t size);
-  // Null with the plugin's refusal in `failure`.
+  // Returns null when the plugin refuses, and sets `failure`.
   static std::unique_ptr<Buffer> TryAllocate(PluginDevices& devices, MemoryPlace place, uint64_t size,
                                              DebugHost::Failure* failure);
   static std::unique_ptr<Buffer> TryImport(PluginDevices& devices, MemoryPlace place, const EpExternalMemory& external,
                                            DebugHost::Failure* failure);
-  // One that a kernel gives; null when the host has it already.
+  // Takes a buffer that a kernel supplies. Returns null when the host already has it.
   static std::unique_ptr<Buffer> TryAdopt(PluginDevices& devices, MemoryPlace place, EpBuffer* buffer, uint64_t size);
   ~Buffer();
   Buffer(const Buffer&) = delete;
@@ -123,21 +123,21 @@ class Buffer {
 };
 
 EpCopyEnd At(const Buffer& buffer, uint64_t offset = 0);
-// Host memory; of a source it is only read.
+// Returns host memory as an end of a copy. A source is only read.
 EpCopyEnd At(const void* data);
 
-// For one thread at a time, but for Synchronize.
+// Only one thread at a time may call a stream, except for Synchronize.
 class Stream {
  public:
   Stream(PluginDevices& devices, uint32_t device);
-  // After what was submitted is done.
+  // Waits until the submitted work is done.
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
   EpStream* handle() const { return stream_; }
   uint32_t device() const { return device_; }
-  // Something else was submitted: by a kernel.
+  // Records that a kernel has submitted work.
   void NoteSubmission() { submitted_ = true; }
 
   void Copy(std::span<const EpCopy> copies);
@@ -145,13 +145,13 @@ class Stream {
   uint64_t Signal();
   void Wait(const Stream& other, uint64_t point);
   void Synchronize(uint64_t point);
-  // All that was submitted is done.
+  // Waits until all submitted work is done.
   void Finish() {
     Synchronize(Signal());
     submitted_ = false;
   }
 
-  // The same for streams that may have failed.
+  // The following functions are for streams that may have failed.
   DebugHost::Failure TryCopy(std::span<const EpCopy> copies);
   DebugHost::Failure TryFinish();
 
@@ -163,7 +163,7 @@ class Stream {
   uint32_t device_;
   EpStream* stream_ = nullptr;
   uint64_t last_point_ = 0;
-  bool submitted_ = false;  // submitted work may not be done yet
+  bool submitted_ = false;  // true: submitted work may not be done yet
   int exceptions_;
 };
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint32_t kMaxSources = 64;
 
-// Captures standard output and error while it lives.
+// Captures standard output and error until the destructor.
 class CaughtOutput {
  public:
   CaughtOutput() {

@@ -1,4 +1,4 @@
-// The library under test: opened, asked, its descriptor read. Everything up to Initialize.
+// The library under test: opens it, calls the query, and reads the descriptor. This is everything before Initialize.
 #pragma once
 
 #include <filesystem>
@@ -13,27 +13,27 @@ namespace epiphyte::conformance {
 
 // The plugin that the suite tests.
 struct Target {
-  std::filesystem::path library;   // absolute
-  std::filesystem::path manifest;  // absolute; empty when a library was given
-  std::string name;                // this and what follows is of the manifest
+  std::filesystem::path library;   // absolute path
+  std::filesystem::path manifest;  // absolute path; empty when a library was given
+  std::string name;                // from here on, fields are the manifest's
   std::string version;
   std::vector<std::string> sources;
   std::map<std::string, std::string> options;
   std::map<std::string, std::string> parameters;
 };
 
-// Calls a function of the plugin: what it throws breaks `unwinds`, what it returns is taken. The check ends when the
-// host saw a rule broken meanwhile.
+// Calls a function of the plugin and releases the status that it returns. An exception breaks `unwinds`. Ends the check
+// when the host recorded a violation during the call.
 template <typename Function>
 DebugHost::Failure CallPlugin(DebugHost& host, Rule unwinds, const std::string& name, Function&& function);
-// The same for functions that return nothing.
+// Calls a function that returns nothing.
 template <typename Function>
 void CallRelease(DebugHost& host, const std::string& name, Function&& function);
 
 class PluginLibrary {
  public:
   PluginLibrary(DebugHost& host, const Target& target);
-  // Checks what EpPluginQuery answers and what stands in the descriptor.
+  // Checks the answer of EpPluginQuery and the content of the descriptor.
   const EpPluginDescriptor* Query(const EpHostInfo* info);
   void CheckExports() const;
   void CheckDescriptor(const EpPluginDescriptor& descriptor) const;
@@ -45,18 +45,18 @@ class PluginLibrary {
   DebugHost& host_;
   const Target target_;
   EpPluginQueryFunction query_ = nullptr;
-  // The environment and what it points to; valid for the life of the process.
+  // The environment and its members, valid until the process ends.
   std::string directory_;
   std::vector<EpKeyValue> parameters_;
   EpPluginEnvironment environment_ = {};
 };
 
-// Notes that `rule` is broken and ends the check.
+// Records that `rule` is broken, and ends the check.
 [[noreturn]] void EndWith(DebugHost& host, Rule rule, const std::string& message);
 inline void Demand(DebugHost& host, bool holds, Rule rule, const std::string& message) {
   if (!holds) EndWith(host, rule, message);
 }
-// "EP_FAIL: out of tiles"
+// Returns text such as "EP_FAIL: out of tiles".
 std::string Describe(const DebugHost::Failure& failure);
 
 template <typename Function>

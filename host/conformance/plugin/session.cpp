@@ -9,12 +9,12 @@
 namespace epiphyte::conformance {
 namespace {
 
-// The failure of a call about `graphs`, with the operators that it was about.
+// Describes the failure of a call, with the operators of the graphs that were its subject.
 std::string DescribeFor(const DebugHost::Failure& failure, std::span<const GraphSpec> graphs) {
   return "for " + OperatorsIn(graphs) + ": " + conformance::Describe(failure);
 }
 
-// Kernels and states that the host has and has not released.
+// Kernels and states that the host has not released.
 struct Owned {
   std::mutex mutex;
   std::set<const void*> kernels;
@@ -27,7 +27,7 @@ Owned& AllOwned() {
 
 constexpr uint32_t kDevice = 0;  // the device that each provider uses
 
-// A configuration in memory that is unmapped with it.
+// A configuration in memory that is unmapped after the call.
 class LentConfig {
  public:
   LentConfig(const std::map<std::string, std::string>& options, EpThreadPool* pool, const Session::Setup& setup)
@@ -79,7 +79,7 @@ Plugin::Plugin(PluginLibrary& library, const EpPluginDescriptor* descriptor, con
     return descriptor_->Initialize(info, library_.environment(), &plugin_);
   });
   host().journal().Pass(Rule::kInitializeKeepsExceptions);
-  // While another is in use, it is that one's presence that it fails for.
+  // If another plugin object is in use, its presence counts as the cause of the failure.
   if (failure)
     EndWith(host(), alive_ == 0 ? Rule::kInitializeWorks : Rule::kTwoHostsSideBySide, conformance::Describe(failure));
   host().journal().Pass(Rule::kInitializeWorks);
@@ -236,7 +236,7 @@ void Session::Close() {
   CallRelease(host_, "DestroyProvider", [&] { plugin_.api().DestroyProvider(provider); });
   host_.ClosePool(pool_);
   profile_.reset();
-  setup_.share.reset();  // with the workspace, when this was the group's last
+  setup_.share.reset();  // destroys the workspace, too, if this was the last member of the group
   for (const auto& blob : blobs_) blob->TakeAway();
 }
 
@@ -421,7 +421,7 @@ DebugHost::Failure Session::TryLoad(const SavedContext& context, const std::vect
     graphs.push_back(std::make_shared<DebugGraph>(graph, gone));
     auto* info = arena.New<EpContextNodeInfo>();
     info->struct_size = sizeof(EpContextNodeInfo);
-    // A secondary's primary is the one payload there is.
+    // If there is only one payload, it is the secondary's primary.
     info->blob = saved.payload >= 0 ? saved.payload : context.payloads.size() == 1 ? 0 : -1;
     info->node = graphs.back()->node(0);
     info->source = arena.Copy(saved.source);

@@ -1,4 +1,5 @@
-// Plugin and Session: an initialised plugin, and one use of it: provider, kernels, states. Every answer is checked.
+// Plugin and Session: an initialised plugin, and one use of it with provider, kernels and states. Every answer is
+// checked.
 //
 //   Plugin plugin(library, library.Query(host.info()), host.info());
 //   Session session(plugin, {});
@@ -39,11 +40,11 @@ class Plugin {
   const EpProviderApi& api() const { return *descriptor_->provider; }
   EpPlugin* handle() const { return plugin_; }
   bool makes_contexts() const { return api().LoadContext != nullptr; }
-  // Null when it has no ep.device.
+  // Returns null when the plugin has no ep.device.
   PluginDevices* devices();
   std::vector<std::string> sources() const;
   void Close();
-  // Checks GetDevices, too.
+  // Calls GetDevices and checks the answer.
   std::vector<const EpDeviceInfo*> Devices();
 
  private:
@@ -60,10 +61,10 @@ class Plugin {
 class Session {
  public:
   struct Setup {
-    std::map<std::string, std::string> options;  // beside the manifest's
+    std::map<std::string, std::string> options;  // in addition to the manifest's
     bool context_enabled = false;
     std::shared_ptr<DebugMembership> share = nullptr;
-    Rule payload_end = Rule::kBlobsAreReadOnly;  // broken by reading beyond the end of a payload
+    Rule payload_end = Rule::kBlobsAreReadOnly;  // rule that a read beyond a payload's end breaks
     bool profiled = false;
   };
   Session(Plugin& plugin, Setup setup);
@@ -71,28 +72,28 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // CreateProvider with these options, nothing checked but what always is.
+  // Calls CreateProvider with these options. Only rules that hold for every call are checked.
   static DebugHost::Failure TryCreate(Plugin& plugin, const std::map<std::string, std::string>& options);
 
   Claims Capability(const GraphSpec& graph);
-  // One kernel for each partition, behind those that there are. Ends the check when that fails.
+  // Adds one kernel for each partition. Ends the check when compiling fails.
   void Compile(const std::vector<GraphSpec>& partitions);
   struct Answer {
     DebugHost::Failure failure;
     bool was_told = false;
   };
-  // As the placement report asks, with the same partitions as Compile. A status of the plugin's is no failure.
+  // Calls Explain as the placement report does, with the same partitions as Compile. An error status is not a failure.
   void Explain(const EpExplainApi& table, const std::vector<GraphSpec>& partitions);
-  // With the user's wish to cancel from the first report on.
+  // Compiles; from the first report on, the user has cancelled.
   Answer CompileAndCancel(const std::vector<GraphSpec>& partitions);
   SavedContext Save(bool embed);
   DebugHost::Failure TrySave(bool embed, SavedContext* saved);
   void Load(const SavedContext& context, const std::vector<GraphSpec>& partitions, LentMemory::Place place);
-  // Kernels only when it succeeds.
+  // Adds kernels only when loading succeeds.
   DebugHost::Failure TryLoad(const SavedContext& context, const std::vector<GraphSpec>& partitions,
                              LentMemory::Place place);
 
-  // Spans that the plugin added; of sessions that are profiled.
+  // Returns the number of spans that the plugin added; 0 if the session isn't profiled.
   uint64_t span_count() const { return profile_ == nullptr ? 0 : profile_->span_count(); }
   size_t kernel_count() const { return kernels_.size(); }
   const GraphSpec& partition(size_t kernel) const { return kernels_[kernel]->partition; }
@@ -114,13 +115,13 @@ class Session {
     size_t output_memory = 0;
     bool aliases = false;
   };
-  // Any thread.
+  // [any thread]
   RunAnswer TryRun(size_t kernel, const std::vector<Tensor>& inputs, const RunSetting& setting);
   std::vector<Tensor> Run(size_t kernel, const std::vector<Tensor>& inputs) {
     return Run(kernel, inputs, RunSetting());
   }
   std::vector<Tensor> Run(size_t kernel, const std::vector<Tensor>& inputs, const RunSetting& setting);
-  // Releases all there is, in the host's order.
+  // Releases everything in the host's order.
   void Close();
 
  private:
@@ -144,9 +145,9 @@ class Session {
   Setup setup_;
   int exceptions_;
   EpThreadPool* pool_;
-  Arena names_;  // names of partitions, valid as long as the provider
+  Arena names_;  // names of partitions; lent as long as the provider lives
   EpProvider* provider_ = nullptr;
-  std::unique_ptr<DebugProfile> profile_;  // until the provider is destroyed
+  std::unique_ptr<DebugProfile> profile_;  // lives until the provider is destroyed
   RetainedConstants constants_;
   std::vector<std::unique_ptr<LentMemory>> blobs_;
   std::vector<std::string> partition_names_;

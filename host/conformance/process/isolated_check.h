@@ -1,5 +1,4 @@
-// Runs one check in a process of its own, so that a plugin that crashes, ends its process or hangs costs only that
-// check.
+// Runs one check in a separate process, so that a plugin that crashes, ends its process or hangs fails only that check.
 //
 //   RunIsolated(journal, [&] { CheckCompile(journal, target); });
 #pragma once
@@ -11,11 +10,11 @@
 
 namespace epiphyte::conformance {
 
-// Thrown to end a check after its first failure: what would follow from it isn't counted again.
+// Thrown to end a check after its first failure, because later failures may follow from it.
 struct CheckEnded {};
 
 struct Isolation {
-  bool fork = true;  // false: in this process, for debuggers
+  bool fork = true;  // false: run in this process, for debuggers
   std::chrono::seconds limit{60};
 };
 

@@ -23,7 +23,7 @@ bool WriteAll(int file, const void* data, size_t size) {
   return true;
 }
 
-// Each answer is its length as 32 bits, then its bytes.
+// Each answer consists of its length as 32 bits and its bytes.
 [[noreturn]] void ServeTasks(const IsolatedTasks& tasks, size_t first, int answers) {
   tasks.start();
   for (size_t i = first; i < tasks.count; ++i) {
@@ -31,7 +31,7 @@ bool WriteAll(int file, const void* data, size_t size) {
     const auto size = static_cast<uint32_t>(answer.size());
     if (!WriteAll(answers, &size, sizeof size) || !WriteAll(answers, answer.data(), answer.size())) _exit(1);
   }
-  // Leaves without destructors: what a task has leaked or broken can't take the end down.
+  // Exits without destructors, so that a task's leaks or damage can't disturb the end.
   _exit(0);
 }
 
@@ -51,7 +51,7 @@ class Child {
   }
   ~Child() { close(answers_); }
 
-  // False when the child died or said nothing for `timeout`.
+  // Returns false when the child has died or sent nothing for `timeout`.
   bool ReadAnswer(std::chrono::milliseconds timeout, std::string& answer) {
     const auto deadline = std::chrono::steady_clock::now() + timeout;
     uint32_t size = 0;
@@ -60,7 +60,7 @@ class Child {
     return ReadAll(deadline, answer.data(), size);
   }
 
-  // Ends the child; what became of it in words.
+  // Ends the child, and describes how it ended.
   std::string End() {
     if (timed_out_) kill(pid_, SIGKILL);
     int status = 0;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kEntries = 512;
 constexpr size_t kText = 512;
-constexpr size_t kNumbers = 2048;  // above every rule's
+constexpr size_t kNumbers = 2048;  // above every rule's number
 
 void Copy(char* to, std::string_view text) noexcept {
   const size_t length = std::min(text.size(), kText - 1);

@@ -1,5 +1,5 @@
-// Journal: what checks find out, in memory that a check's process shares with the one that started it, so that nothing
-// is lost when the plugin takes its process down.
+// Journal: the findings of checks, in memory that a check's process shares with the process that started it. So no
+// finding is lost when the plugin ends its process.
 //
 //   journal.Blame(Rule::kDoesNotCrash, "Compile");              // what a crash from here on breaks
 //   journal.Fail(Rule::kCompileWorks, "EP_FAIL: out of tiles");
@@ -15,7 +15,7 @@
 
 namespace epiphyte::conformance {
 
-// With this code a check's process ends by itself; with any other the plugin ended it.
+// Exit code with which a check ends its process. With any other code, the plugin has ended it.
 constexpr int kCheckDone = 77;
 
 enum class Outcome : int { kPass, kFail, kNotApplicable };
@@ -23,7 +23,7 @@ enum class Outcome : int { kPass, kFail, kNotApplicable };
 struct Finding {
   Rule rule;
   Outcome outcome;
-  std::string message;  // what was found for a failure; the reason for a rule that is not applicable
+  std::string message;  // the finding for a failure; the reason for a rule that is not applicable
 };
 
 // Thread-safe.
@@ -37,15 +37,15 @@ class Journal {
   void Pass(Rule rule) { Add(rule, Outcome::kPass, {}); }
   void Fail(Rule rule, std::string_view message) { Add(rule, Outcome::kFail, message); }
   void NotApplicable(Rule rule, std::string_view why) { Add(rule, Outcome::kNotApplicable, why); }
-  // Allocates nothing and takes no lock: for signal handlers too.
+  // Allocates nothing and takes no lock, so that signal handlers can call it.
   void Add(Rule rule, Outcome outcome, std::string_view message) noexcept;
 
-  // `step` says what the plugin is asked to do.
+  // Sets the rule that a crash breaks; `step` is the current operation of the plugin.
   void Blame(Rule rule, std::string_view step) noexcept;
   Rule blamed() const;
   std::string step() const;
   const char* blamed_step() const noexcept;
-  // The suite itself is at fault; the text ends it.
+  // Records an error of the suite itself; the suite ends with this text.
   void Break(std::string_view message) noexcept;
   std::string broken() const;
 

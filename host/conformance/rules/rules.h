@@ -1,5 +1,5 @@
-// Rules: what the headers of the plugin API demand of a plugin, one number each. The numbers stand in the headers too,
-// beside the sentence that they stand for ("[R604]"), and never change; a rule that is given up leaves a gap.
+// Rules: the demands of the plugin API's headers on a plugin, with one number each. The headers have the same numbers
+// beside the sentences ("[R604]"). A number never changes; a rule that is dropped leaves a gap.
 //
 //   const RuleText& rule = TextOf(Rule::kOneKernelForEachPartition);      // number 603, its sentence, what to do
 #pragma once
@@ -17,11 +17,11 @@ enum class Rule : int {
 struct RuleText {
   Rule rule;
   const char* header;  // header that states the rule
-  const char* text;    // what holds
-  const char* advice;  // what to do when it doesn't
+  const char* text;    // the rule as a sentence
+  const char* advice;  // advice when the rule is broken
 };
 
-// In the order of their numbers.
+// The rules in the order of their numbers.
 std::span<const RuleText> AllRules();
 const RuleText& TextOf(Rule rule);
 

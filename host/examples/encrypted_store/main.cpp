@@ -1,7 +1,7 @@
 // Stores the context of a model encrypted and runs it from the store: an application with its own ContextStore.
 //
 //   encrypted_store key KEY                     makes a key file: 64 hex digits
-//   encrypted_store compile MODEL STORE KEY     compiles MODEL; STORE gets MODEL_ctx.onnx.enc and what belongs to it
+// encrypted_store compile MODEL STORE KEY     compiles MODEL; STORE gets MODEL_ctx.onnx.enc and its payloads
 //   encrypted_store run MODEL STORE KEY         runs MODEL and its stored context, and compares the outputs
 #include <openssl/rand.h>
 

@@ -23,7 +23,7 @@ float Apply(Operator op, float x) {
   return x;
 }
 
-// An output of a partition: a chain of operators on one of the partition's inputs.
+// An output of a partition, as a chain of operators on one of the partition's inputs.
 struct Chain {
   uint32_t input = 0;
   std::vector<Operator> operators;

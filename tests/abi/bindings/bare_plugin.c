@@ -1,6 +1,6 @@
-/* A plugin that is written without any macro of the headers, as one in another language would be: it sees what a
- * generator of bindings makes of them (make_bindings.sh), declarations and constants. Runs chains of Neg on float, unless
- * its option `claim` is false. */
+/* A plugin that uses no macro of the headers, like one in another language. It sees the declarations and constants that
+ * a generator of bindings makes of the headers (make_bindings.sh). It runs chains of Neg on float, unless its option
+ * `claim` is false. */
 #include "bindings.h"
 
 void* malloc(size_t size);
@@ -18,7 +18,7 @@ struct EpProvider {
 struct EpKernel {
   const EpHostInfo* host;
   uint32_t output_count;
-  uint32_t inputs[16]; /* of each output */
+  uint32_t inputs[16]; /* input number of each output */
   float signs[16];
 };
 
@@ -105,7 +105,7 @@ static EpStatus* GetCapability(EpProvider* provider, const EpGraph* graph, EpCap
   return status;
 }
 
-/* Each output is one of the inputs, negated as often as there are nodes between. */
+/* Finds the input that an output comes from. The output is that input, negated once for each node between them. */
 static EpStatus* Trace(const EpHostInfo* host, const EpGraphInfo* graph, const EpValueDef* value, uint32_t* input, float* sign) {
   *sign = 1;
   for (;;) {

@@ -10,7 +10,8 @@ trap 'rm -rf "$work"' EXIT
 cmake --install "$build" --prefix "$work/prefix" > "$work/install.log"
 include=$work/prefix/include
 
-# Computed macros and those with arguments: a convenience of C each, with what stands in for it elsewhere.
+# The computed macros and those with arguments. Each is a convenience of C; the second column is its replacement in
+# other languages.
 cat > "$work/known" <<'KNOWN'
 EP_ABI_VERSION           EP_ABI_MAJOR and EP_ABI_MINOR
 EP_ABI_VERSION_MAJOR     a shift
@@ -25,7 +26,7 @@ EP_MAKE_ABI_VERSION      a shift
 EP_SIZE_THROUGH          offset and size of a field
 KNOWN
 for header in "$include"/epiphyte/*.h "$include"/epiphyte/draft/*.h; do
-  # A guard is empty, and so is EP_CALL on this platform.
+  # Include guards are empty macros, and so is EP_CALL on this platform.
   gcc -std=c11 -I"$include" -E -dD "$header" | awk -v include="$include/epiphyte/" '
     /^# [0-9]+ "/ { ours = index($0, include) > 0; next }
     !ours || !/^#define / { next }
@@ -50,7 +51,7 @@ for compiler in gcc clang; do
   [ "$exported" = EpPluginQuery ] || { echo "the plugin exports:" $exported >&2; exit 1; }
   cp "$source/bare.yaml" "$work"
   "$build/tests_bin/write_onnx_text" "$work/model.onnx" '<ir_version: 8, opset_import: ["" : 17]> g (float[4] x) => (float[4] y) { a = Neg(x) b = Sigmoid(a) y = Neg(b) }'
-  # placed EXPECTED FLAG...
+  # placed EXPECTED FLAG...: fails unless Neg, Sigmoid and Neg are placed on the providers EXPECTED
   placed() {
     expected=$1
     shift
@@ -60,11 +61,12 @@ for compiler in gcc clang; do
   }
   placed "bare cpu bare "
   placed "cpu cpu cpu " --ep-option bare.claim=false
-  # A value that doesn't fit the declared option never reaches the plugin.
+  # A value that doesn't fit the declared option must never reach the plugin.
   ! EPIPHYTE_PLUGIN_PATH=$work "$work/prefix/bin/epiphyte" place "$work/model.onnx" --ep bare --ep-option bare.claim=maybe 2> "$work/refused" \
     || { echo "the option claim=maybe was taken" >&2; exit 1; }
   grep -q "option 'claim' is 'maybe', true or false expected" "$work/refused" || { cat "$work/refused" >&2; exit 1; }
-  EPIPHYTE_PLUGIN_PATH=$work "$work/prefix/bin/epiphyte" doctor bare > "$work/doctor" || :  # other plugins are others' business
+  # The state of other plugins does not matter here, so doctor may fail.
+  EPIPHYTE_PLUGIN_PATH=$work "$work/prefix/bin/epiphyte" doctor bare > "$work/doctor" || :
   grep -q "option    claim = true (true, false)  false: no node is claimed" "$work/doctor" || { cat "$work/doctor" >&2; exit 1; }
   for ep in cpu bare; do
     EPIPHYTE_PLUGIN_PATH=$work "$work/prefix/bin/epiphyte" run "$work/model.onnx" --ep $ep --seed 7 --outputs "$work/$ep" > /dev/null

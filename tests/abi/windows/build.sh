@@ -1,7 +1,7 @@
 #!/bin/sh
-# Headers, kit, plain-C sample and a plugin made with the kit are compiled for Windows, in a folder that has nothing but
-# the installed package: each library exports EpPluginQuery alone, and what includes the headers without being a plugin
-# exports nothing.
+# Compiles headers, kit, plain-C sample and a plugin of the kit for Windows, in a folder that has nothing but the
+# installed package. Each library exports EpPluginQuery alone. A library that includes the headers without being a
+# plugin exports nothing.
 set -eu
 build=$1
 tests=$2
@@ -15,7 +15,7 @@ cmake --install "$build" --prefix "$work/prefix" --component plugin_api > "$work
 include=$work/prefix/include
 [ -f "$include/epiphyte/ep_plugin.h" ] || { cat "$work/install.log"; echo "the package has no headers" >&2; exit 1; }
 
-# Each header of the ABI alone. They are the host's, too, but for ep_entry.h.
+# Each header of the ABI compiles alone. The host includes all of them but ep_entry.h.
 headers=0
 for header in "$include"/epiphyte/*.h "$include"/epiphyte/draft/*.h; do
   name=${header#"$include/"}
@@ -41,7 +41,7 @@ done
 mkdir "$work/vendor"
 examples=$tests/../plugin_api/examples
 cp "$tests/abi/windows/CMakeLists.txt" "$examples/plain_c/plain_c.c" "$examples/kit_full/kit_full.cpp" "$work/vendor"
-# The paths of this run are not part of what ccache compares.
+# ccache must not compare the paths of this run.
 export CCACHE_BASEDIR="$work" CCACHE_NOHASHDIR=1
 launcher=$(command -v ccache || true)
 cmake -G Ninja -S "$work/vendor" -B "$work/vendor/build" -DCMAKE_SYSTEM_NAME=Windows -DCMAKE_SYSTEM_PROCESSOR=x86_64 \
@@ -50,7 +50,7 @@ cmake -G Ninja -S "$work/vendor" -B "$work/vendor/build" -DCMAKE_SYSTEM_NAME=Win
   -DCMAKE_C_COMPILER_LAUNCHER="$launcher" -DCMAKE_CXX_COMPILER_LAUNCHER="$launcher" > "$work/configure.log" 2>&1 || { cat "$work/configure.log"; exit 1; }
 cmake --build "$work/vendor/build" > "$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
 
-# The package's library of the kit is for Linux: its sources were compiled instead, and nothing else of the package was.
+# The package's kit library is for Linux. Its sources must have been compiled instead, and nothing else of the package.
 [ -f "$work/vendor/build/libepiphyte_kit.a" ] || { cat "$work/build.log"; echo "the kit was not compiled for Windows" >&2; exit 1; }
 
 libraries=0
@@ -60,7 +60,7 @@ for library in "$work"/vendor/build/*.dll; do
   grep -q 'file format pei-x86-64' "$work/dump" || { head -3 "$work/dump"; echo "$name is no library of 64-bit Windows" >&2; exit 1; }
   exported=$(sed -n '/^\[Ordinal\/Name Pointer\] Table/,/^$/s/^[[:space:]]*\[ *[0-9]*\] *\(+base\[ *[0-9]*\] *\)\{0,1\}\([0-9a-f]\{4\} *\)\{0,1\}//p' "$work/dump")
   [ "$exported" = EpPluginQuery ] || { echo "$name exports:" $exported "- expected EpPluginQuery alone" >&2; exit 1; }
-  # Only DLLs that every Windows has; a runtime of the compiler would have to be shipped with the plugin.
+  # The plugin may need only DLLs that every Windows has. A runtime of the compiler would have to be shipped with it.
   for needed in $(sed -n 's/^[[:space:]]*DLL Name: *//p' "$work/dump"); do
     case $needed in
       KERNEL32.dll|msvcrt.dll|api-ms-win-*|ucrtbase.dll) ;;

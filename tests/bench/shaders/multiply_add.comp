@@ -1,6 +1,6 @@
 //! variant multiply_add.f32 T_F32
 //! variant multiply_add.f16 T_F16 HALF
-// Multiply-adds that only registers feed: 32 chains of p[1] steps in each invocation, p[0] invocations.
+// Multiply-adds on registers only: p[0] invocations, each with 32 chains of p[1] steps.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
@@ -18,7 +18,7 @@ layout(std430, binding = 1) writeonly buffer Y { T y[]; };
 void main() {
   const uint index = Index();
   if (index >= p[0]) return;
-  // Below 1, so that nothing overflows; of the index, so that no compiler knows the result.
+  // The factor is below 1, so that nothing overflows. It depends on the index, so that no compiler can fold the result.
   const V factor = V(S(0.5) - S(index % 7u) * S(0.03125));
   const V summand = V(S(index % 5u) * S(0.125));
   V sums[8];

@@ -1,6 +1,6 @@
 //! variant multiply_add_matrices.f16 T_F32 COOPERATIVE_MATRICES
-// Products of cooperative matrices that only registers feed, added up in float: p[0] steps of 16 products in each
-// subgroup, of which y gets one matrix.
+// Multiply-adds of cooperative matrices on registers only, accumulated in float. Each subgroup does p[0] steps of 16
+// products and writes one of its matrices to y.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #include "common.glsl"
@@ -19,7 +19,7 @@ layout(std430, binding = 1) writeonly buffer Y { float y[]; };
 #define SUM_MATRIX fcoopmatNV<32, gl_ScopeSubgroup, kM, kN>
 
 void main() {
-  // The factor depends on the workgroup, so that no compiler knows the result.
+  // The factor depends on the workgroup, so that no compiler can fold the result.
   const float16_t factor = float16_t(float(gl_WorkGroupID.x % 7u) * 0.03125);
   LEFT_MATRIX left[4];
   RIGHT_MATRIX right[4];

@@ -1,5 +1,5 @@
 //! variant read.f32 T_F32
-// Reads p[0] vectors of 16 bytes, each once, and keeps what no compiler can leave out.
+// Reads p[0] vectors of 16 bytes, each once, and uses their values so that no compiler can remove the loads.
 #version 450
 #include "common.glsl"
 layout(local_size_x = 64) in;

@@ -34,7 +34,7 @@ class Reader {
   uint64_t left_;
 };
 
-// `user`: the provider that asks.
+// `user` is the provider that asks.
 EpStatus* EP_CALL MakeWorkspace(void* user, void** workspace) {
   if (Has("905_asks_again")) return JoinGroup(static_cast<EpProvider*>(user), static_cast<EpProvider*>(user)->group);
   *workspace = new Workspace();
@@ -47,7 +47,7 @@ void EP_CALL FreeWorkspace(void* workspace) { delete static_cast<Workspace*>(wor
 std::string Write(const Programs& programs) {
   std::string bytes;
   Put(&bytes, kMagic);
-  Put(&bytes, 0);  // the length of it all
+  Put(&bytes, 0);  // space for the length of the whole payload
   Put(&bytes, static_cast<uint32_t>(programs.size()));
   for (const auto& [name, program] : programs) {
     Put(&bytes, static_cast<uint32_t>(name.size()));
@@ -98,7 +98,7 @@ bool Read(const void* data, uint64_t size, Programs* programs) {
     }
     if (numbers > reader.left() / sizeof(float)) return false;
     if (Has("820_trusts_bytes") && program.operation != kRelu && program.operation != kAddConstant) {
-      // As a table of functions that is indexed without a look.
+      // A plugin that uses the operation as an index into a table of functions, without a check, would crash like this.
       *reinterpret_cast<volatile int*>(static_cast<uintptr_t>(program.operation)) = 0;
     }
     program.constant.resize(numbers);

@@ -1,5 +1,5 @@
-// The device of the faulty plugin: memory behind descriptors, and streams that do their work when a caller waits for
-// it.
+// The device of the faulty plugin: memory behind descriptors, and streams that do their work only when a caller waits
+// for them.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -18,9 +18,9 @@ struct EpBuffer {
   uint32_t memory;
   uint64_t size;
   std::byte* data = nullptr;
-  int descriptor = -1;         // what it is over; -1: memory of the host's
-  uint64_t offset = 0;         // in that
-  int number = -1;             // the caller's descriptor, for a fault that keeps it
+  int descriptor = -1;         // file that is mapped; -1: the memory belongs to the host
+  uint64_t offset = 0;         // offset in the file, in bytes
+  int number = -1;             // the caller's descriptor, kept by a fault
   std::byte* other = nullptr;  // another address, for faults of Map
 };
 
@@ -28,10 +28,10 @@ struct EpStream {
   EpPlugin* plugin;
   struct Item {
     std::function<void()> work;
-    uint64_t point = 0;  // reached behind it
+    uint64_t point = 0;  // point that is reached after this work; 0: none
   };
   std::deque<Item> items;
-  std::recursive_mutex turn;  // the thread that holds it does the work
+  std::recursive_mutex turn;  // locked by the thread that does the stream's work
   uint64_t last_point = 0;
   uint64_t reached = 0;
   std::atomic<bool> draining{false};
@@ -75,7 +75,7 @@ std::byte* DataOf(EpBuffer* buffer) {
   return buffer->data;
 }
 
-// One thread at a time does a stream's work, in its order.
+// Does a stream's work in order. Only one thread at a time does so.
 void Drain(EpStream* stream, uint64_t point) {
   static std::atomic<int> slow{2};
   const std::lock_guard turn(stream->turn);

@@ -1,6 +1,5 @@
-// The device of the plugin that breaks one rule, and the kernels on it. The plugin has a device only if EPIPHYTE_FAULT
-// names a rule from 1201 on, "device" or "device_adopts". With "device_adopts" kernels bring the buffers of their
-// outputs.
+// The device of the faulty plugin, and the kernels on it. The plugin has a device only if EPIPHYTE_FAULT names a rule
+// from 1201 on, "device" or "device_adopts". With "device_adopts" the kernels supply the buffers of their outputs.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +13,7 @@ const EpDeviceApi* DeviceTable();
 void Submit(EpStream* stream, std::function<void()> work);
 EpBuffer* AllocateBuffer(uint64_t size);
 std::byte* AddressOf(EpBuffer* buffer);
-// All bytes of all buffers are zero.
+// Sets all bytes of all buffers to zero.
 void WipeBuffers();
 
 EpStatus* EP_CALL DescribeKernel(EpKernel* kernel, EpKernelInfo* info);

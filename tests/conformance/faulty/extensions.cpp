@@ -1,4 +1,4 @@
-// Faults of the faulty plugin in ep.onnx, ep.profile, ep.schema and ep.explain, and the names in IsAbout.
+// Faults of the faulty plugin in ep.onnx, ep.profile, ep.schema and ep.explain, for the names in IsAbout.
 #include <stdexcept>
 #include <thread>
 

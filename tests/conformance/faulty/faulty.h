@@ -1,5 +1,5 @@
-// The parts of a plugin that keeps every rule, but the one that EPIPHYTE_FAULT in the environment names
-// ("513_keeps_graph" breaks rule 513). It runs Relu and Add with a constant, makes contexts and shares them.
+// The parts of a plugin that keeps every rule except the one that EPIPHYTE_FAULT in the environment names
+// ("513_keeps_graph" breaks rule 513). The plugin runs Relu and Add with a constant, makes contexts and shares them.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,14 @@ inline bool Has(std::string_view fault) {
   return wanted != nullptr && fault == wanted;
 }
 
-// Returns whether the chosen fault breaks a rule of this hundred ("16" for R1600 to R1699), or is `name`. The plugin
-// has some features only when a fault is about them.
+// Returns whether the chosen fault is `name`, or breaks a rule of this hundred ("16": R1600 to R1699). The plugin has
+// some features only when a fault is about them.
 inline bool IsAbout(std::string_view hundred, std::string_view name) {
   const std::string_view wanted = std::getenv("EPIPHYTE_FAULT") == nullptr ? "" : std::getenv("EPIPHYTE_FAULT");
   return (wanted.size() > 4 && wanted[4] == '_' && wanted.starts_with(hundred)) || wanted == name;
 }
 
-// The fault is one of its device, which it else doesn't have.
+// Returns whether the fault is about the device. The plugin has a device only then.
 inline bool IsOnDevice() {
   const std::string_view wanted = std::getenv("EPIPHYTE_FAULT") == nullptr ? "" : std::getenv("EPIPHYTE_FAULT");
   return wanted.starts_with("12") || wanted.starts_with("device");
@@ -40,20 +40,21 @@ inline bool IsOnDevice() {
 enum : uint32_t { kRelu = 1, kAddConstant = 2 };
 struct Program {
   uint32_t operation = kRelu;
-  uint32_t embedded = 0;  // it was written into a model
+  uint32_t embedded = 0;  // not 0: the program was written into a model
   std::vector<float> constant;
 };
 using Programs = std::map<std::string, Program>;  // by partition name
 
-// The format of payloads: magic, number of records; each a name, an operation and numbers; a sum of all bytes.
+// Writes a payload: magic, length, number of records, records, sum of all bytes. A record has a name, an operation and
+// numbers.
 std::string Write(const Programs& programs);
-// False when the bytes are not whole.
+// Returns false when the payload is incomplete.
 bool Read(const void* data, uint64_t size, Programs* programs);
 
 struct Workspace {
   std::mutex mutex;
   Programs programs;
-  const void* owner = nullptr;  // the provider with which a fault ends what the others use
+  const void* owner = nullptr;  // provider that damages the programs of the others when it ends, for a fault
   bool owner_is_gone = false;
 };
 
@@ -78,7 +79,7 @@ struct EpKernel {
   bool loaded = false;
   const float* lent = nullptr;  // numbers that a fault keeps
   uint64_t lent_count = 0;
-  uint32_t memories[2] = {};  // memories of its input and output when it is on the device
+  uint32_t memories[2] = {};  // memories of the input and the output; used for a kernel on the device
   int32_t alias = -1;
 };
 void Compute(const Program& program, std::span<const float> x, float* y);
@@ -87,7 +88,7 @@ inline EpStatus* Refuse(const EpHostInfo* host, EpStatusCode code, const char* m
   return host->status->Create(code, message);
 }
 
-// One file each.
+// Each of these functions has its own file.
 EpStatus* EP_CALL GetCapability(EpProvider* provider, const EpGraph* graph, EpCapabilitySink* sink);
 EpStatus* EP_CALL Compile(EpProvider* provider, const EpPartitionInfo* const* partitions, uint64_t count, EpTask* task,
                           EpKernel** kernels);

@@ -1,4 +1,5 @@
-// Options of the faulty plugin: it declares them for faults about options, and checks them again in CreateProvider.
+// Options of the faulty plugin. It declares them only for faults about options, and checks them again in
+// CreateProvider.
 #include <stdexcept>
 
 #include "tests/conformance/faulty/faulty.h"

@@ -6,7 +6,7 @@
 
 namespace {
 
-const EpHostInfo* g_last_host = nullptr;  // for the fault that keeps it in a global
+const EpHostInfo* g_last_host = nullptr;  // the host, for the fault that keeps it in a global
 int g_shutdowns = 0;
 int g_providers = 0;
 

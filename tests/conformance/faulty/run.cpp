@@ -86,9 +86,9 @@ EpStatus* EP_CALL Execute(EpKernel* kernel, EpKernelState*, EpRun* run) {
   const Workspace* workspace = kernel->provider->workspace;
   if (workspace != nullptr && workspace->owner_is_gone && x.element_count != 0) y[0] += 1;
   if (Has("712_writes_beyond_output")) y[x.element_count] = 0;
-  // A trace of what the memory held before.
+  // The result depends slightly on the output memory's earlier content.
   if (Has("720_adds_to_what_was_there") && x.element_count != 0) y[0] += (before & 1) != 0 ? 1e-4f : 0;
-  // Only an operator case has three dimensions.
+  // Only inputs of operator cases have three dimensions.
   const Program& program = kernel->program;
   const bool wrong = kernel->loaded ? Has(program.embedded != 0 ? "1103_wrong_when_embedded" : "1102_wrong_when_loaded")
                                     : Has("1101_wrong_when_compiled") && !kernel->provider->makes_contexts;

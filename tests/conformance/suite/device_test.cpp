@@ -1,5 +1,5 @@
-// The test device, which is what a plugin for a real device is like, keeps every rule with each of its options, and
-// fails at the rule that a fault of it breaks, and at no other.
+// The test device is an example of a plugin for a real device. It keeps every rule with each of its options. With a
+// fault it fails at the rule that the fault breaks, and at no other.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -68,7 +68,7 @@ std::set<int> Passed(const std::vector<RuleResult>& results) {
 struct Variant {
   const char* name;
   Settings options;
-  std::vector<int> rules;  // rules about kernels on devices that it reaches
+  std::vector<int> rules;  // rules about kernels on devices that the variant reaches
 };
 
 class TestDeviceWith : public testing::TestWithParam<Variant> {};
@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Variant{"host_memory", {{"memory", "host"}, {"async", "0"}}, {}}),
     [](const auto& info) { return std::string(info.param.name); });
 
-// A session of the core's, in which values go between the device and the host.
+// A session of the core, in which values move between the device and the host.
 TEST(TestDevice, PassesOperatorCasesPlainAndThroughContexts) {
   const test::TempDir dir;
   for (const char* name : {"test_add", "test_add_bcast", "test_mul", "test_neg", "test_relu", "test_matmul_2d"}) {

@@ -19,7 +19,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// "R601 thrown in Compile"; one for each rule that was broken.
+// Returns a line such as "R601 thrown in Compile" for each broken rule.
 std::vector<std::string> Broken(const Target& target) {
   std::vector<std::string> broken;
   for (const RuleResult& result : RunSuite(target, {})) {
@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
         Misbehaving{"kThrowsInReleaseState", 1010}),
     [](const auto& info) { return std::string(info.param.file); });
 
-// --- tests/conformance/faulty, which keeps every rule but one
+// --- tests/conformance/faulty, which breaks one rule at a time
 
 class FaultyPlugin : public testing::TestWithParam<const char*> {
  protected:
@@ -185,7 +185,7 @@ TEST(FaultyPlugin, WithoutAFaultKeepsEveryRuleAndReachesMostOfThem) {
   EXPECT_GE(passed, 100u);
 }
 
-// The rules that it passes when it does what `name` stands for.
+// Returns the rules that the plugin passes with EPIPHYTE_FAULT set to `name`.
 std::set<int> PassedWith(const char* name) {
   setenv("EPIPHYTE_FAULT", name, 1);
   std::set<int> passed;
@@ -220,7 +220,7 @@ class FaultyOptions : public testing::Test {
  protected:
   FaultyOptions() { setenv("EPIPHYTE_FAULT", "options", 1); }
   ~FaultyOptions() override { unsetenv("EPIPHYTE_FAULT"); }
-  // The plugin with a manifest that sets `options`.
+  // Returns the plugin with a manifest that sets `options`.
   Target WithManifest(const std::string& options) {
     return ReadTarget(dir_.Write(
         "faulty.yaml", "manifest_version: 1\nname: faulty\nvendor: tests\nversion: 1.0.0\nlibrary: " EPIPHYTE_FAULTY_DIR
@@ -268,7 +268,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // --- operator cases
 
-// A folder with some of ONNX's cases, and a list of those that are expected to fail.
+// A folder with some of ONNX's cases. A list names the cases that are expected to fail.
 class OperatorCases : public testing::Test {
  protected:
   OperatorCases() {
@@ -307,7 +307,7 @@ TEST_F(OperatorCases, WrongResultsBreakTheRuleOfTheirForm) {
     setenv("EPIPHYTE_FAULT", fault.c_str(), 1);
     EXPECT_THAT(Broken(Faulty()), ElementsAre(testing::AllOf(testing::StartsWith("R" + fault.substr(0, 4) + " "),
                                                              testing::HasSubstr("test_relu"))));
-    // Expected, it isn't counted.
+    // An expected failure isn't counted.
     EXPECT_THAT(Broken(Faulty(), "test_relu\n"), IsEmpty()) << fault;
   }
 }
@@ -317,7 +317,7 @@ TEST_F(OperatorCases, AnUnexpectedPassIsReported) {
               ElementsAre(testing::AllOf(testing::StartsWith("R1104 "), testing::HasSubstr("test_relu passes"))));
 }
 
-// --- files that are no plugins
+// --- files that are not plugins
 
 TEST(Library, ThatIsTextFailsToLoad) {
   const test::TempDir dir;
@@ -325,7 +325,7 @@ TEST(Library, ThatIsTextFailsToLoad) {
               ElementsAre(testing::StartsWith("R101 ")));
 }
 
-// Built without the flags that keep a plugin's symbols inside.
+// This plugin was built without the flags that hide its symbols.
 TEST(Library, ThatExportsMoreFailsAtThatRule) {
   EXPECT_THAT(Broken(ReadTarget(EPIPHYTE_TWIN_PLUGIN)), ElementsAre(testing::StartsWith("R103 ")));
 }

@@ -30,7 +30,8 @@ class Reader {
     std::memcpy(&value, Raw(sizeof(T)).data(), sizeof(T));
     return value;
   }
-  // A count of things of at least `size` bytes each: more than there is room for is refused before anything is made.
+  // Reads a count of items of at least `size` bytes each. Refuses a count that the remaining bytes can't hold, before
+  // anything is allocated.
   uint32_t Count(size_t size) {
     auto count = Number<uint32_t>();
     if (count > rest_.size() / size) Refuse("it ends too early");
@@ -79,7 +80,7 @@ Program ReadProgram(Reader& reader, size_t tensor_count) {
   program.input_count = reader.Below(kMostSlots);
   program.slot_count = reader.Below(kMostSlots);
   if (program.input_count > program.slot_count) reader.Refuse("more inputs than slots");
-  // Every slot must be filled before it is read.
+  // Every slot must be written before it is read.
   std::vector<bool> filled(program.slot_count, false);
   std::fill_n(filled.begin(), program.input_count, true);
   auto readable = [&] {

@@ -1,4 +1,4 @@
-// Payload: the recording plugins' own format, as simple as one can be.
+// Payload: the recording plugins' own format, kept as simple as possible.
 //
 //   "<magic>\n", little-endian u32 version, u64 size of the whole payload,
 //   u32 tensors, of each: u32 rank, i64 dims, f32 data
@@ -18,7 +18,7 @@ inline constexpr uint32_t kFormatVersion = 3;
 
 std::string WritePayload(const Package& package, std::string_view magic);
 
-// Throws INVALID_GRAPH on anything that doesn't fit: what a file says is never believed.
+// Throws INVALID_GRAPH if anything doesn't fit. No value from the file is used unchecked.
 Package ReadPayload(std::string_view bytes, std::string_view magic);
 
 }  // namespace epiphyte::recorder

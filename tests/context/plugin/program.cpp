@@ -25,7 +25,7 @@ float Apply(uint8_t op, float a, float b) {
   }
 }
 
-// Elements to advance for each output dimension; 0 where the operand is repeated.
+// Returns the elements to advance for each output dimension; 0 where the operand is repeated.
 std::vector<int64_t> StridesOf(const Tensor& operand, const std::vector<int64_t>& dims) {
   std::vector<int64_t> strides(dims.size(), 0);
   int64_t stride = 1;

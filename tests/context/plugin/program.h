@@ -1,5 +1,5 @@
-// Program: what a recording plugin compiles a partition into. A list of elementwise steps over slots; inputs come
-// first, then constants, then what the steps make.
+// Program: the result of compiling a partition in a recording plugin. It is a list of elementwise steps over slots. The
+// slots of the inputs come first, then those of the constants, then those of the steps' results.
 #pragma once
 
 #include <array>
@@ -39,23 +39,23 @@ struct Program {
   std::vector<uint32_t> outputs;
 };
 
-// Programs with the constants they share: what a payload holds.
+// The content of a payload: programs and the constants that they share.
 struct Package {
   std::vector<Tensor> tensors;
   std::vector<Program> programs;
 
-  // "" is the only one.
+  // The name "" finds the only program.
   const Program* Find(std::string_view name) const;
-  // Index of an equal tensor. Adds the tensor if there is none.
+  // Returns the index of an equal tensor, which is added if there is none.
   uint32_t Intern(Tensor tensor);
 };
 
-// Translates a partition; its constants go to `package`, which gets the program too.
+// Translates a partition into a program. Adds the program and its constants to `package`.
 void Translate(const kit::GraphView& graph, std::string name, Package* package);
 
 class ProgramKernel : public kit::Kernel {
  public:
-  // `program` belongs to `package`. `payload`: read once in each run, on a thread of the plugin's own.
+  // `program` belongs to `package`. Each run reads `payload` once, on a thread of the plugin's own.
   ProgramKernel(std::shared_ptr<const Package> package, const Program& program, std::string_view payload = {})
       : package_(std::move(package)), program_(program), payload_(payload) {}
   void Execute(const kit::Run& run) override;

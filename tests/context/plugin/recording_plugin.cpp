@@ -44,14 +44,15 @@ constexpr const char* kSdkVersion = RECORDER_SOURCE " SDK 3.1";
 constexpr const char* kArchitecture = "paper";
 constexpr const char* kMagic = RECORDER_SOURCE;
 
-// Set by the query, which the host calls first.
+// Set by the query, which is the host's first call.
 const EpHostInfo* host = nullptr;
 
 // State that the providers of one share group have in common.
 struct Workspace {
   std::mutex mutex;
   Package building;
-  // By payload. Kernels keep packages alive; the host keeps a payload as long as there is a kernel of it.
+  // The key is address and size of a payload. Kernels keep packages alive. The host keeps a payload as long as it has a
+  // kernel.
   std::map<std::pair<const void*, uint64_t>, std::weak_ptr<const Package>> loaded;
 };
 
@@ -132,7 +133,7 @@ class RecordingPlugin {
     }
   }
 
-  // A node with blob -1 is looked for in all of them.
+  // A node with blob -1 may be in any payload, so all are searched.
   std::vector<std::unique_ptr<kit::Kernel>> LoadContext(std::span<const EpContextNodeInfo* const> nodes,
                                                         std::span<const EpContextBlob* const> blobs) {
     FailIfAsked("load");
@@ -198,7 +199,7 @@ class RecordingPlugin {
     const bool is_ours = std::find(kOperators.begin(), kOperators.end(), node.op_type()) != kOperators.end();
     const std::string domain = Option("domain", "");
     if (node.domain() != domain || !is_ours) return false;
-    // Only this plugin knows the output types of operators of its own domain.
+    // Only this plugin knows the output types of operators in its own domain.
     const auto fits = [&](const kit::ValueView& value) {
       return value.element_type() == EP_TYPE_FLOAT || (!domain.empty() && value.element_type() == EP_TYPE_UNDEFINED);
     };
@@ -208,7 +209,7 @@ class RecordingPlugin {
     return fits(node.output(0));
   }
 
-  // The group of option `together` that ends with `last`; empty if `last` ends none.
+  // Returns the group of option `together` that ends with `last`; empty if no group ends there.
   std::vector<const EpNode*> GroupEndingIn(const kit::NodeView& last,
                                            const std::map<const EpNode*, kit::NodeView>& nodes) const {
     std::vector<const EpNode*> group(together_.size());
@@ -236,7 +237,7 @@ class RecordingPlugin {
     std::string bytes = WritePayload(package, kMagic);
     EpContextWriter* writer = nullptr;
     kit::ThrowIfFailed(*host, host->context->BeginPayload(sink, &writer));
-    // In two pieces, as a larger writer would.
+    // The payload is written in two parts, as a larger writer would do.
     size_t half = bytes.size() / 2;
     kit::ThrowIfFailed(*host, host->context->Write(writer, bytes.data(), half));
     kit::ThrowIfFailed(*host, host->context->Write(writer, bytes.data() + half, bytes.size() - half));
@@ -287,7 +288,7 @@ class RecordingPlugin {
     return std::to_string(package.programs.size()) + " graphs " + std::to_string(package.tensors.size()) + " tensors";
   }
 
-  // In a group a payload is parsed once by all of its providers.
+  // Within a share group, each payload is parsed only once for all providers.
   std::shared_ptr<const Package> PackageOf(const EpContextBlob& blob) const {
     std::pair<const void*, uint64_t> key(blob.data, blob.size);
     std::unique_lock<std::mutex> lock;
@@ -350,7 +351,8 @@ constexpr EpProviderApi kProvider = {
     },
     nullptr};
 
-// "recorder_a/3 optimal": name, version of the format, and what the option `pretend` asked for.
+// The compatibility info has the form "recorder_a/3 optimal": name, version of the format, and the verdict that the
+// option `pretend` asks for.
 EpContextVerdict Judge(const EpContextHeader& header, std::string* reason) {
   if (std::string_view(header.source) != kSources[0] && std::string_view(header.source) != kSources[1]) {
     *reason = std::string("source ") + header.source + " is not " + kName + "'s";

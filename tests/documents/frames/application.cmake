@@ -1,4 +1,4 @@
-# A project that builds main.cpp, which is a block of the same document, and runs it.
+# A project that builds and runs main.cpp, which is another block of the same document.
 cmake_minimum_required(VERSION 3.25)
 project(application LANGUAGES CXX)
 # BLOCK

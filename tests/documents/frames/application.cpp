@@ -1,4 +1,4 @@
-// Lines of an application that has an environment, options and a session.
+// Frame for lines of an application that has an environment, options and a session.
 #include <epiphyte/epiphyte.hpp>
 #include <vector>
 

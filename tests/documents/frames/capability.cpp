@@ -1,4 +1,4 @@
-// Lines of GetCapability.
+// Frame for lines of GetCapability.
 #include <epiphyte/kit/plugin/plugin.hpp>
 #include <epiphyte/kit/qdq/host_units.hpp>
 

@@ -1,4 +1,5 @@
-# A project that builds the plugin and puts its library beside the manifest, which is a block of the same document.
+# A project that builds the plugin and puts its library beside the manifest. The manifest is another block of the same
+# document.
 cmake_minimum_required(VERSION 3.25)
 project(plugin LANGUAGES C CXX)
 add_library(acme_runtime INTERFACE)

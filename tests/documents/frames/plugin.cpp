@@ -1,4 +1,4 @@
-// The classes of a plugin, and the line that exports it.
+// Frame for the classes of a plugin and the line that exports it.
 #include <epiphyte/kit/plugin/plugin.hpp>
 
 namespace kit = epiphyte::kit;

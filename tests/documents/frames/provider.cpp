@@ -1,4 +1,4 @@
-// A member of a provider's class.
+// Frame for a member of a provider's class.
 #include <epiphyte/kit/plugin/plugin.hpp>
 #include <epiphyte/kit/plugin/schema.hpp>
 

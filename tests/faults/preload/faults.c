@@ -17,7 +17,7 @@
 
 #define FAULTS_EXPORT __attribute__((visibility("default")))
 
-// glibc's own names of the functions that are replaced below.
+// glibc's own names for the functions that are replaced below.
 void* __libc_malloc(size_t size);
 void* __libc_calloc(size_t count, size_t size);
 void* __libc_realloc(void* old, size_t size);
@@ -55,7 +55,7 @@ static void Die(void) {
   for (;;) pause();
 }
 
-// Whether this call of `kind` is the one to fail; errno is set then.
+// Returns whether this call of `kind` is the one to fail. If so, errno is set.
 static int IsHit(uint32_t kind) {
   if ((atomic_load_explicit(&g_kinds, memory_order_relaxed) & kind) == 0) return 0;
   const uint64_t call = atomic_fetch_add(&g_calls, 1) + 1;
@@ -132,7 +132,7 @@ static int OpenAt(int folder, const char* path, int flags, mode_t mode) {
   return Fails(kFaultOpen) ? -1 : (int)syscall(SYS_openat, folder, path, flags, mode);
 }
 
-// The mode that follows the flags of a call that creates a file.
+// Returns the mode argument, which follows the flags of a call that creates a file.
 static mode_t ModeFor(int flags, va_list rest) {
   const int creates = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
   return creates ? va_arg(rest, mode_t) : 0;

@@ -29,11 +29,11 @@ enum {
   kFaultLock = 128   /* flock */
 };
 
-/* From now on the call number `at` (from 1) of these kinds fails with `error`; every later one too if `persistent`.
- * `error` 0: the process kills itself there with SIGKILL, in the middle of a write and before anything else. `at` 0
- * counts only. `error` below 0: the process gets signal -`error` there, once, and the call goes on. */
+/* From now on, call number `at` (from 1) of these kinds fails with `error`, and with `persistent` every later call too.
+ * `error` 0: the process kills itself there with SIGKILL, in the middle of a write and before any other call. `at` 0:
+ * calls are only counted. `error` below 0: the process gets signal -`error` there, once, and the call goes on. */
 void EpiphyteFaultsArm(uint32_t kinds, uint64_t at, int error, int persistent);
-/* Number of calls since Arm. */
+/* Returns the number of calls since Arm. */
 uint64_t EpiphyteFaultsDisarm(void);
 
 #ifdef __cplusplus

@@ -27,7 +27,7 @@ namespace {
 
 const EpHostInfo* g_host = nullptr;
 
-// "abort_query", leaked: it is used until the process ends.
+// The file's name without extension, such as "abort_query". It is leaked, because it is used until the process ends.
 const std::string& Name() {
   static const auto* const name = [] {
     Dl_info info = {};
@@ -59,7 +59,7 @@ void WriteToDescriptorThree(std::string_view text) {
 void FindNoMemory() { throw std::bad_alloc(); }
 void Starve() noexcept { FindNoMemory(); }
 
-// Returns true when the work is to go on.
+// Misbehaves if the file's name says so. Returns true if the caller should go on.
 bool Misbehave(std::string_view where, EpTask* task = nullptr) {
   const std::string_view name = Name();
   const size_t bar = name.find('_');
@@ -72,7 +72,7 @@ bool Misbehave(std::string_view where, EpTask* task = nullptr) {
   if (what == "abort") std::abort();
   if (what == "starve") Starve();
   if (what == "segfault") {
-    std::signal(SIGSEGV, SIG_DFL);  // a sanitizer would end the process in its own way
+    std::signal(SIGSEGV, SIG_DFL);  // a sanitizer's handler would end the process in another way
     std::raise(SIGSEGV);
   }
   if (what == "exit") std::exit(where == "query" ? 0 : 3);

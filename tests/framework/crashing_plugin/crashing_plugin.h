@@ -1,4 +1,4 @@
-// The crashing plugin under names of the test's choice, each with its manifest.
+// Installs the crashing plugin under names that a test chooses, each with its manifest.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +7,7 @@
 
 namespace epiphyte::test {
 
-// `name`: "abort_query", see crashing_plugin.cpp. Makes <folder>/<name>.so and <name>.yaml.
+// Makes <folder>/<name>.so and <name>.yaml. `name` is a name such as "abort_query" (crashing_plugin.cpp).
 inline void InstallCrashingPlugin(const std::filesystem::path& folder, const std::string& name) {
   std::filesystem::copy_file(EPIPHYTE_CRASHING_PLUGIN, folder / (name + ".so"));
   std::ofstream(folder / (name + ".yaml")) << "manifest_version: 1\n"

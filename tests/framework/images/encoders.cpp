@@ -23,12 +23,12 @@ void Require(bool good, const char* what) {
   if (!good) throw std::runtime_error(std::string("can't encode: ") + what);
 }
 
-// As a file has them: 16 bits repeat the byte, so that their order makes no difference.
+// Returns the samples as a file has them. A 16-bit sample has two equal bytes, so that byte order makes no difference.
 std::vector<uint8_t> Samples(const Picture& picture, size_t channels, bool deep) {
   std::vector<uint8_t> samples;
   for (size_t i = 0; i < picture.pixels.size(); i += 3) {
     for (size_t c = 0; c < channels; ++c) {
-      // Gray is red; alpha comes last, and is not the same everywhere.
+      // A gray picture takes the red channel. Alpha comes last, and its values vary.
       const bool is_alpha = c == channels - 1 && channels % 2 == 0;
       const uint8_t sample = is_alpha ? static_cast<uint8_t>(i) : picture.pixels[i + c];
       samples.push_back(sample);

@@ -1,4 +1,4 @@
-// Images for tests, and files of them in each format.
+// Images for tests, encoded in each format.
 //
 //   const Picture picture = Gradients(5, 7);
 //   const std::string file = Png(picture, {.interlaced = true});
@@ -16,20 +16,20 @@ struct Picture {
   std::vector<uint8_t> pixels;  // red, green, blue
 };
 
-// Smooth, so that lossy formats keep it; with all colors in it.
+// Returns a picture that is smooth, so that lossy formats keep it, and that has all colors.
 Picture Gradients(uint32_t height, uint32_t width);
-// A picture of noise.
+// Returns a picture of noise.
 Picture Noise(uint32_t height, uint32_t width);
-// The same, with red in place of the other colors.
+// Returns the picture with red in place of the other colors.
 Picture Gray(Picture picture);
 
 struct PngForm {
   bool gray = false;
   bool palette = false;  // writes a palette of at most 256 colors
   bool alpha = false;
-  bool deep = false;  // 16 bits
+  bool deep = false;  // 16 bits per sample
   bool interlaced = false;
-  size_t text = 0;  // bytes of a compressed text beside the pixels
+  size_t text = 0;  // size in bytes of a compressed text chunk beside the pixels
 };
 std::string Png(const Picture& picture, const PngForm& form = {});
 
@@ -46,8 +46,8 @@ std::string Webp(const Picture& picture, bool lossless);
 struct TiffForm {
   uint16_t compression = 1;  // as in the file: 1 none, 5 LZW, 8 deflate, 32773 PackBits
   bool gray = false;
-  bool alpha = false;  // one that is not multiplied into the colors
-  bool deep = false;   // 16 bits
+  bool alpha = false;  // not premultiplied
+  bool deep = false;   // 16 bits per sample
   bool tiles = false;
   bool planes = false;
   bool bottom_up = false;
@@ -56,7 +56,7 @@ struct TiffForm {
 std::string Tiff(const Picture& picture, const TiffForm& form = {});
 
 struct Jpeg2000Form {
-  bool boxed = true;  // JP2
+  bool boxed = true;  // in a JP2 file
   bool gray = false;
   float ratio = 1;  // compression ratio; 1 is lossless
 };

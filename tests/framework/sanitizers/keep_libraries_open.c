@@ -1,6 +1,6 @@
-/* Preloaded into programs that sanitizers watch: libraries stay open. Reports then name the library that a leak or a
- * race is in, and what a driver leaks can be told from what we do; of a library that was closed, only "<unknown module>"
- * is left. */
+/* Preloaded into programs that run under sanitizers: libraries stay open. Reports then name the library with a leak or
+ * a race, and leaks of a driver can be told from our own. For a closed library, a report has only "<unknown module>".
+ * */
 int dlclose(void* library);
 int dlclose(void* library) {
   (void)library;

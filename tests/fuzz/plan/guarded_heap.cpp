@@ -44,7 +44,7 @@ GuardedBlocks& Blocks() {
 }
 
 void* Aligned(size_t bytes, std::align_val_t alignment) {
-  constexpr size_t kPage = 4096;  // more than that is for large pages
+  constexpr size_t kPage = 4096;  // larger alignments are for large pages
   if (bytes > kMost) throw std::bad_alloc();
   if (static_cast<size_t>(alignment) > kPage) return Plain(bytes, static_cast<size_t>(alignment));
   std::shared_ptr<void> memory = epiphyte::test::GuardedMemory(bytes, static_cast<uint64_t>(alignment));
@@ -72,7 +72,7 @@ void* operator new(size_t bytes) { return Plain(bytes, alignof(std::max_align_t)
 void* operator new[](size_t bytes) { return Plain(bytes, alignof(std::max_align_t)); }
 void* operator new(size_t bytes, std::align_val_t alignment) { return Aligned(bytes, alignment); }
 void* operator new[](size_t bytes, std::align_val_t alignment) { return Aligned(bytes, alignment); }
-// AddressSanitizer has one of its own for each form, so none may be left out.
+// AddressSanitizer replaces each form of new and delete on its own, so all forms must be defined here.
 void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
   return bytes > kMost ? nullptr : std::malloc(std::max<size_t>(bytes, 1));
 }

@@ -25,7 +25,7 @@ EpStatus* CreateStatus(EpStatusCode code, const char* message) {
   return reinterpret_cast<EpStatus*>(new Status{code, message});
 }
 
-// Guarded memory that lives as long as this does.
+// Guarded memory that lives as long as this object.
 class Memory {
  public:
   void* Allocate(uint64_t bytes) { return kept_.emplace_back(test::GuardedMemory(bytes)).get(); }
@@ -34,7 +34,7 @@ class Memory {
   std::vector<std::shared_ptr<void>> kept_;
 };
 
-// One run, with the values that it makes.
+// One run, with the memory of its outputs.
 class Run {
  public:
   EpStatus* Allocate(ElementType type, const int64_t* dims, uint32_t rank, void** data) {
@@ -53,7 +53,7 @@ class Run {
 };
 Run& ToRun(EpRun* run) { return *reinterpret_cast<Run*>(run); }
 
-// Values that a plan makes for the host hold nothing: what matters is that their memory was written right.
+// Values that a plan makes for the host are empty. The test only checks writes to their memory.
 EpStatus* MakeValue(EpValue** value) {
   *value = reinterpret_cast<EpValue*>(new char(0));
   return nullptr;
@@ -146,7 +146,7 @@ class Inputs {
     if (info.rank < 0) dims.assign(random_() % 5, -1);
     for (int64_t& dim : dims)
       if (dim < 0) dim = static_cast<int64_t>(random_() % 5);
-    // A declared shape is no promise.
+    // The actual shape may differ from the declared one.
     if (random_() % 8 == 0 && !dims.empty()) dims[random_() % dims.size()] = static_cast<int64_t>(random_() % 4);
     if (random_() % 32 == 0) dims.push_back(1);
     return MakeTensor(type, std::move(dims));
@@ -183,7 +183,7 @@ class Inputs {
     return view;
   }
 
-  // Numbers that make sense as indices, sizes and values.
+  // Fills memory with numbers that are plausible as indices, sizes and values.
   const void* Fill(ElementType type, int64_t count, uint64_t bytes) {
     auto* const data = static_cast<uint8_t*>(memory_.Allocate(bytes));
     const auto number = [&] { return static_cast<int>(random_() % 9) - 3; };

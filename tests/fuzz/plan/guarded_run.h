@@ -1,5 +1,5 @@
 // GuardedRun: runs a plan as the provider would, on a host with guarded buffers. Inputs are generated. They have the
-// types and shapes that the plan declares, and arbitrary ones if the plan leaves them open.
+// types and shapes that the plan declares, and random ones where the plan leaves them open.
 #pragma once
 
 #include <random>
@@ -8,11 +8,11 @@
 
 namespace epiphyte::fuzz {
 
-// The host's threads, for building plans: the caller's alone.
+// Returns threads of a host that only has the caller's thread, for building plans.
 kit::Threads OneThread();
 
-// Runs the plan twice: memory is planned after the first time. Throws Error as the plan does, and when an input would
-// be too large to be made.
+// Runs the plan twice, because memory is planned after the first run. Throws Error as the plan does, and when an input
+// would be too large.
 void RunGuarded(const cpu::Plan& plan, std::mt19937& random);
 
 }  // namespace epiphyte::fuzz

@@ -1,4 +1,4 @@
-// PlanFile: a context of the cpu provider taken apart, so that anything in it can be changed, and put together again.
+// PlanFile: the parts of a context of the cpu provider. Any part can be changed before the file is written again.
 #pragma once
 
 #include <memory>
@@ -14,14 +14,14 @@ namespace epiphyte::fuzz {
 struct PlanFile {
   std::string key;
   std::vector<kit::StoredGraph> plans;
-  std::shared_ptr<const std::string> bytes;  // storage of all tensors that are not changed
+  std::shared_ptr<const std::string> bytes;  // storage of all unchanged tensors
 };
 
-// Nothing when the bytes are no context that can be read.
+// Returns nothing when the bytes are not a readable context.
 std::optional<PlanFile> OpenPlanFile(std::string_view bytes);
 
-// The bytes of a context container with these plans. Each tensor that has data must have as many bytes as its type and
-// dims say.
+// Returns a context container with these plans. Each tensor that has data must have as many bytes as its type and dims
+// require.
 std::string BytesOf(const PlanFile& file);
 
 }  // namespace epiphyte::fuzz

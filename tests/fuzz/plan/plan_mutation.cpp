@@ -91,7 +91,7 @@ class Mutator {
     }
   }
 
-  // A shape of about as many elements.
+  // Returns a changed shape: usually small dimensions, sometimes any numbers.
   std::vector<int64_t> AnyShape(std::vector<int64_t> dims) {
     ChangeList(dims, [&] { return static_cast<int64_t>(random_() % 9); });
     if (Sometimes()) ChangeList(dims, [&] { return AnyNumber(); });
@@ -123,7 +123,7 @@ class Mutator {
       case 0:
         for (char& byte : bytes) byte = static_cast<char>(random_());
         break;
-      case 1:  // small numbers, whatever their width
+      case 1:  // small numbers, for elements of any width
         for (size_t i = 0; i < size; i += 8) bytes[i] = static_cast<char>(random_() % 6);
         break;
       default: break;
@@ -135,8 +135,8 @@ class Mutator {
     *data = owner->data();
     return owner;
   }
-  // Gives a tensor the number of elements of its type and shape. Returns false, and leaves the tensor unchanged, when
-  // there are too many.
+  // Gives a tensor new data for its type and shape. Returns false, and leaves the tensor unchanged, when it would have
+  // too many elements.
   bool Refill(ir::Tensor& tensor, std::shared_ptr<void>* owner) {
     uint64_t count = 0;
     for (const int64_t dim : tensor.dims)
@@ -155,14 +155,14 @@ class Mutator {
     const auto index = static_cast<size_t>(constant.value);
     return constant.value >= 0 && index < plan.values.size() ? &plan.values[index] : nullptr;
   }
-  // Puts a changed constant in the place of the one that it was, if it can have elements.
+  // Replaces `constant` with the changed one. Returns false if the changed one can't get data.
   bool Commit(ir::Constant changed, bool refill, ir::Constant& constant) {
     if ((changed.storage != Storage::kDropped || refill) && !Refill(changed.tensor, &changed.owner)) return false;
     constant = std::move(changed);
     return true;
   }
 
-  // Consistently: such a change gets past everything that only looks at constants.
+  // Changes the type of the constant and of its value alike. Checks that only look at the constant can't detect that.
   void RetypeConstant(ir::Graph& plan) {
     if (plan.constants.empty()) return;
     ir::Constant& constant = Any(plan.constants);
@@ -196,7 +196,7 @@ class Mutator {
         Commit(std::move(changed), false, constant);
         break;
       case 1: constant.value = AnyValue(plan); break;
-      case 2: {  // changes the type or shape of the constant
+      case 2: {  // takes type or shape of another constant
         const ir::Constant& other = Any(plan.constants);
         changed.tensor = other.tensor;
         changed.owner = other.owner;

@@ -1,5 +1,5 @@
-// Changes to plans, each of one field or of a few that belong together: types, dimensions, operands, attributes,
-// indices, bytes. What comes out may be a plan, a plan that must be refused, or anything between.
+// Changes to plans, each of one field or of a few related ones: types, dimensions, operands, attributes, indices,
+// bytes. The result may be a valid plan, or a plan that must be refused.
 #pragma once
 
 #include <random>
@@ -9,7 +9,7 @@
 
 namespace epiphyte::fuzz {
 
-// The changed file's bytes; digests fit.
+// Returns the bytes of the changed file. Its digests match.
 std::string MutatePlan(PlanFile file, std::mt19937& random);
 
 }  // namespace epiphyte::fuzz

@@ -1,5 +1,5 @@
-# As a packager, an application's author and a plugin's vendor would do it: install, move the result elsewhere, and
-# build against it with find_package and nothing else.
+# Tests the steps of a packager, of an application's author and of a plugin's vendor: install, move the result
+# elsewhere, and build against it with find_package and nothing else.
 cmake_minimum_required(VERSION 3.25)
 
 function(run)
@@ -20,7 +20,7 @@ endfunction()
 
 file(REMOVE_RECURSE ${WORK})
 
-# Everything, then moved: nothing in it may depend on where it was installed.
+# The complete installation is moved. Nothing in it may depend on where it was installed.
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/first)
 file(RENAME ${WORK}/first ${WORK}/moved)
 
@@ -36,7 +36,7 @@ foreach(file IN LISTS exported)
   endif()
 endforeach()
 
-# Each document in the folder that it is about, so that links between documents hold.
+# Each document is installed in the folder that it is about, so that links between documents work.
 foreach(document README.md CONTRIBUTING.md core/README.md host/README.md host/api/README.md plugins/cpu/README.md
         plugin_api/README.md plugin_api/packaging.md tests/bench/README.md)
   file(GLOB found ${WORK}/moved/share/doc/*/${document})
@@ -65,7 +65,7 @@ endif()
 
 run(${WORK}/moved/bin/ep_weight_sharing_ctx_gen -h)
 
-# The example application, built as its readers would.
+# The example application is built as its README says.
 run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE}/../../../host/examples/encrypted_store -B ${WORK}/encrypted_store
     -DCMAKE_PREFIX_PATH=${WORK}/moved -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=${CXX_COMPILER}
     -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF)
@@ -79,7 +79,7 @@ foreach(example graph_transform kv_cache provider_by_path rewrite_rule)
   run(${CMAKE_COMMAND} --build ${WORK}/${example})
 endforeach()
 
-# The vendor's package alone.
+# The vendor's package is installed alone.
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/vendor --component plugin_api)
 file(GLOB_RECURSE libraries ${WORK}/vendor/*.so* ${WORK}/vendor/*.hpp)
 list(FILTER libraries EXCLUDE REGEX "/epiphyte/kit/")
@@ -88,7 +88,8 @@ if(libraries)
 endif()
 build(plugin ${WORK}/vendor)
 
-# Installed, a plugin and its manifest are where a host of that prefix finds them, and the digest is the installed file's.
+# An installed plugin and its manifest are where a host with that prefix finds them. The digest is that of the installed
+# file.
 run(${CMAKE_COMMAND} --install ${WORK}/plugin --prefix ${WORK}/vendor --strip)
 file(GLOB_RECURSE placed ${WORK}/vendor/libvendor_plugin.so)
 if(NOT placed MATCHES "/epiphyte/plugins/libvendor_plugin.so$")
@@ -133,23 +134,23 @@ refused(configured "name: vendor\n" "is no manifest: a line 'manifest_version: 1
 refused(configured "${fine}sha256: 00\n" "has a sha256; take it out")
 refused(configured "${fine}" "'NODIGEST' is no argument; known are SOURCES" NODIGEST)
 refused(built "${fine}" "doesn't name the library 'librefused.so'")
-# The suite comes with it, and needs nothing else.
+# The conformance suite is installed with the vendor's package and needs nothing else.
 file(GLOB_RECURSE manifest ${WORK}/moved/*/cpu.yaml)
 run(${WORK}/vendor/bin/ep_conformance ${manifest})
 if(NOT output MATCHES "[0-9]+ rules passed, 0 failed")
   message(FATAL_ERROR "the installed suite's report on the installed CPU plugin:\n${output}")
 endif()
-# The example plugin, as a vendor would who starts from it.
+# The example plugin is built as a vendor would who starts from it.
 run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE}/../../../plugin_api/examples/custom_operators
     -B ${WORK}/custom_operators -DCMAKE_PREFIX_PATH=${WORK}/vendor -DCMAKE_BUILD_TYPE=Release
     -DCMAKE_C_COMPILER=${C_COMPILER} -DCMAKE_CXX_COMPILER=${CXX_COMPILER} -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF)
 run(${CMAKE_COMMAND} --build ${WORK}/custom_operators)
-# The compiler is the package's: its library of the kit fits.
+# The compiler is the package's own, so the package's kit library fits.
 file(GLOB_RECURSE own_kit ${WORK}/custom_operators/*epiphyte_kit*)
 if(own_kit)
   message(FATAL_ERROR "the kit was compiled again: ${own_kit}")
 endif()
-# For another compiler, and on demand, there are its sources.
+# For another compiler, or on demand, the kit is compiled from its sources.
 find_program(CLANG clang++)
 if(CXX_COMPILER MATCHES "clang")
   find_program(OTHER g++)

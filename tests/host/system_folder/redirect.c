@@ -1,5 +1,5 @@
-/* For LD_PRELOAD: a program sees the folder that EPIPHYTE_TEST_SYSTEM_FOLDER names in the place of /etc/epiphyte, so
- * that tests have a system's policy file without changing the machine. */
+/* For LD_PRELOAD: a program sees the folder that EPIPHYTE_TEST_SYSTEM_FOLDER names instead of /etc/epiphyte, so that
+ * tests can have a system's policy file without changing the machine. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

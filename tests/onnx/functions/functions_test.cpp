@@ -1,4 +1,4 @@
-// Calls of functions and their bodies.
+// Function calls and their bodies.
 #include <gmock/gmock.h>
 
 #include "core/onnx/infer/inference.h"
@@ -80,7 +80,7 @@ TEST(Functions, CalledTwiceGetNamesOfTheirOwn) {
   ProtoModel source = CallModel();
   source.Node("F", {"x"}, {"m"}, "local");
   source.Node("F", {"m"}, {"y"}, "local");
-  onnx::FunctionProto& function = AddFunction(source, "F", {"x"}, {"y"});  // names of the graph around it
+  onnx::FunctionProto& function = AddFunction(source, "F", {"x"}, {"y"});  // the same names as in the calling graph
   ProtoModel::FillNode(function.add_node(), "Neg", {"x"}, {"m"});
   ProtoModel::FillNode(function.add_node(), "Abs", {"m"}, {"y"});
   Model model = source.Read();
@@ -109,7 +109,7 @@ TEST(Functions, AttributesComeFromTheCallOrTheDefault) {
     onnx::NodeProto* node = function.add_node();
     ProtoModel::FillNode(node, "RandomUniformLike", {"a"}, {"b"});
     ProtoModel::Attribute(*node, "high", onnx::AttributeProto::FLOAT).set_ref_attr_name("top");
-    // FunctionProto.attribute_proto (field 11), which libonnx 1.12 doesn't know yet: the default of `top`.
+    // FunctionProto.attribute_proto (field 11), which libonnx 1.12 doesn't know, has the default of `top`.
     onnx::AttributeProto fallback;
     fallback.set_name("top");
     fallback.set_type(onnx::AttributeProto::FLOAT);
@@ -140,7 +140,7 @@ TEST(Functions, NestedGraphsInBodies) {
   for (const char* name : {"then_branch", "else_branch"}) {
     onnx::GraphProto* branch = ProtoModel::Attribute(*node, name, onnx::AttributeProto::GRAPH).mutable_g();
     branch->set_name(name);
-    ProtoModel::AddNode(branch, "Neg", {"a"}, {"x"});  // its own x, not the caller's
+    ProtoModel::AddNode(branch, "Neg", {"a"}, {"x"});  // the branch's own x, not the caller's
     branch->add_output()->set_name("x");
   }
   Model model = source.Read();
@@ -226,7 +226,7 @@ TEST(SchemaFunctions, ContextDependentBodiesUseTypesAndAttributes) {
   EXPECT_EQ(TypeOf(model, "y"), "tensor(float)[2,3]");
 }
 
-// libonnx's body flattens scale and bias; one that differs between rows would be applied to the wrong elements.
+// libonnx's body flattens scale and bias. A scale that differs between rows would be applied to the wrong elements.
 TEST(SchemaFunctions, BodyThatDoesNotComputeTheNodeIsNotUsed) {
   ProtoModel source;
   source.Input("x", kFloat, {"4", "4", "4"}).Input("s", kFloat, {"4", "4", "1"}).Output("y");
@@ -246,7 +246,7 @@ TEST(SchemaFunctions, BodyThatDoesNotHaveTheNodesTypeIsNotUsed) {
 }
 
 TEST(SchemaFunctions, BodiesAreBroughtToTheModelsOpset) {
-  // libonnx's body of MeanVarianceNormalization has ReduceMean with an attribute `axes`, which opset 18 made an input.
+  // In libonnx's body of MeanVarianceNormalization, ReduceMean has an attribute `axes`. Opset 18 made it an input.
   ProtoModel source(20);
   source.Input("x", kFloat, {"1", "2", "3", "4"}).Output("y");
   source.Node("MeanVarianceNormalization", {"x"}, {"y"});
@@ -258,7 +258,7 @@ TEST(SchemaFunctions, BodiesAreBroughtToTheModelsOpset) {
     found = true;
     EXPECT_EQ(node->since_version(), 18);
     EXPECT_EQ(node->FindAttribute("axes"), nullptr);
-    // A constant of the graph, or a node Constant in the body of a newer libonnx.
+    // It is a constant of the graph, or a Constant node in the body of a newer libonnx.
     const core::ValueDef* axes = node->input(1);
     ASSERT_NE(axes, nullptr);
     EXPECT_TRUE(axes->IsConstant() || (axes->producer() != nullptr && axes->producer()->Is("Constant")));
@@ -268,7 +268,7 @@ TEST(SchemaFunctions, BodiesAreBroughtToTheModelsOpset) {
 }
 
 TEST(SchemaFunctions, ABodyOfALaterOpsetThanTheModelsIsNotUsed) {
-  // libonnx 1.17's body of Shrink, which is there since opset 9, needs Constant and CastLike of opset 15.
+  // Shrink exists since opset 9. Its body in libonnx 1.17 needs Constant and CastLike of opset 15.
   ProtoModel source(9);
   source.Input("x", kFloat, {"2", "3"}).Output("y");
   source.Node("Shrink", {"x"}, {"y"});

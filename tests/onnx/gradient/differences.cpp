@@ -54,7 +54,8 @@ std::vector<double> DoublesOf(const core::Value& value) {
 }
 
 Differentiated& Differentiated::By(const std::string& x, std::vector<int64_t> dims, double low, double high) {
-  // Evenly spaced and shuffled numbers: operators that select by size select the same element after a small change.
+  // The numbers are evenly spaced and shuffled. Operators that select by size then select the same element after a
+  // small change.
   std::vector<double> numbers(core::ElementCount(dims));
   const double offset = 0.371 + 0.13 * static_cast<double>(inputs_.size());
   for (size_t i = 0; i < numbers.size(); ++i)
@@ -82,7 +83,7 @@ std::vector<core::ValuePtr> Differentiated::Values() const {
   return values;
 }
 
-// Outputs: y * y, the first derivatives, the sum of their squares, the second derivatives.
+// The model's outputs are y * y, the first derivatives, the sum of their squares, and the second derivatives.
 std::string Differentiated::Model(const DifferentiateAs& how, int order) const {
   std::vector<std::string> inputs;
   for (const Input& input : inputs_) {
@@ -105,7 +106,7 @@ std::string Differentiated::Model(const DifferentiateAs& how, int order) const {
     const std::vector<std::string> derivatives = Prefixed("d" + std::to_string(i) + "_", xs);
     AddGradient(graph, "gradient" + std::to_string(i), xs, {}, loss, derivatives);
     for (const std::string& derivative : derivatives) graph->add_output()->set_name(derivative);
-    // The sum over all of the squares, which the next one differentiates.
+    // The next Gradient differentiates the sum of all squared derivatives.
     std::vector<std::string> parts;
     for (const std::string& derivative : derivatives) {
       ProtoModel::AddNode(graph, "ReduceSumSquare", {derivative}, {"square_" + derivative}).set_name("");

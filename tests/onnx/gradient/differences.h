@@ -1,9 +1,9 @@
-// Derivatives of a piece of graph, by a Gradient node and by central differences, in double.
+// Derivatives of a part of a graph, computed in double by a Gradient node and by central differences.
 //
 //   Differentiated("y = MatMul(a, b)").By("a", {2, 3}).By("b", {3, 4}).Check();
 //
-// The differentiated function is y * y, so that no two elements of y have the same weight. `Check` checks the first
-// derivative and, by a Gradient of the first one's outputs, the second.
+// The differentiated function is y * y, so that the elements of y have different weights. `Check` checks the first
+// derivative, and the second by a Gradient of the first Gradient's outputs.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,22 @@ namespace epiphyte::test {
 
 struct DifferentiateAs {
   int64_t opset = 17;
-  bool open = false;  // dimensions are symbols, all different
+  bool open = false;  // true: dimensions are different symbols
   int order = 2;
 };
 
 class Differentiated {
  public:
-  // Nodes of ai.onnx in ONNX's textual syntax, which make y, of doubles.
+  // `nodes` compute y from doubles. They are nodes of ai.onnx in ONNX's textual syntax.
   explicit Differentiated(std::string nodes) : nodes_(std::move(nodes)) {}
-  // Inputs, with numbers between `low` and `high`, none of them twice in all.
+  // Adds an input to differentiate by. Its numbers are between `low` and `high` and all different.
   Differentiated& By(const std::string& x, std::vector<int64_t> dims, double low = -2, double high = 2);
-  // An input that is not differentiated by; `declared`: its type in the model, as "int64[2]".
+  // Adds an input that the function is not differentiated by; `declared` is its type in the model, such as "int64[2]".
   Differentiated& Given(const std::string& name, const std::string& declared, core::ValuePtr value);
   void Check(const DifferentiateAs& how = {}) const;
   // Runs Check with fixed and open dimensions, in each opset.
   void CheckIn(std::vector<int64_t> opsets = {13, 17, 18, 21}, int order = 2) const;
-  // Status and message that making the session fails with.
+  // Returns status and message of the error when the session is made.
   std::string Failure(const DifferentiateAs& how = {}) const;
 
  private:

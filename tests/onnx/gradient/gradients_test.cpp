@@ -1,4 +1,4 @@
-// Gradient nodes as the operator's specification has them.
+// Gradient nodes as the operator's specification defines them.
 #include <gmock/gmock.h>
 
 #include "tests/framework/onnx_text.h"
@@ -35,7 +35,7 @@ class Gradients : public testing::Test {
   std::unique_ptr<core::Environment> environment_ = BuildTreeEnvironment();
 };
 
-// If y has more than one element, Gradient differentiates the sum.
+// If y has more than one element, Gradient differentiates the sum of its elements.
 TEST_F(Gradients, OfEachElementOfAnInput) {
   const std::string bytes = Model(R"(g (float[3] a, float[3] b) => (float[3] c, float[3] da, float[3] db) {
     c = Mul(a, b)
@@ -109,7 +109,7 @@ TEST_F(Gradients, OfAnInputItselfAreOnes) {
   EXPECT_THAT(Run(bytes, {Floats({2}, {5, 6})}), ElementsAre(ElementsAre(1, 1)));
 }
 
-// Weights are constants that a step of training would change.
+// Weights are constants, and a training step needs the derivative by them.
 TEST_F(Gradients, AgainstInitializers) {
   const std::string bytes = Model(R"(g (float[1,2] x) => (float[2,1] dw) <float[2,1] w = {1, 2}> {
     y = MatMul(x, w)
@@ -168,7 +168,7 @@ TEST_F(Gradients, ThroughContexts) {
   EXPECT_EQ(FloatsOf(*plain.Run(inputs)[0]), FloatsOf(*loaded.Run(inputs)[0]));
 }
 
-// Celu is of floats only.
+// Celu only takes floats.
 TEST_F(Gradients, OfCelu) {
   const std::string bytes = Model(R"(g (float[3] a) => (float[3] d) {
     y = Celu <alpha = 2.0> (a)
@@ -196,7 +196,7 @@ TEST_F(Gradients, ThatMakeNoSenseAreRefused) {
   EXPECT_THAT(Failure(R"(g (float[1] a) => (float[1] d) { y = Exp(a)
     d = ai.onnx.preview.training.Gradient <xs = ["a"]> (a) })"),
               AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("'y'")));
-  // h is made of a.
+  // h depends on a, so it can't be one of `xs` too.
   EXPECT_THAT(Failure(R"(g (float[1] a) => (float[1] d, float[1] e) { h = Exp(a) y = Mul(h, a)
     d, e = ai.onnx.preview.training.Gradient <xs = ["a", "h"], y = "y"> (a, h) })"),
               AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("'h'"), HasSubstr("Exp")));
@@ -206,13 +206,13 @@ TEST_F(Gradients, ThatMakeNoSenseAreRefused) {
   EXPECT_THAT(Failure(R"(g (float[1] a) => (float[1] d, float[1] e) { y = Exp(a)
     d, e = ai.onnx.preview.training.Gradient <xs = ["a"], y = "y"> (a) })"),
               AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("2 outputs")));
-  // It would have to know its own result.
+  // The Gradient node would depend on its own result.
   EXPECT_THAT(Failure(R"(g (float[1] a) => (float[1] y) { y = Mul(a, d)
     d = ai.onnx.preview.training.Gradient <xs = ["a"], y = "y"> (a) })"),
               AllOf(HasSubstr("INVALID_GRAPH"), HasSubstr("cycle")));
 }
 
-// Each is some times as large as the one that it differentiates.
+// Each Gradient unfolds to several times as many nodes as the one that it differentiates.
 TEST_F(Gradients, ThatUnfoldToMoreAndMoreNodesAreRefused) {
   std::string nodes = "y0 = Tanh(a) ";
   for (int i = 0; i < 40; ++i)
@@ -235,7 +235,7 @@ TEST_F(Gradients, OfOperatorsWithoutARuleAreRefusedByName) {
             "OK");
 }
 
-// If the shape is unknown, no checker has looked at the attributes.
+// Without a shape, no earlier check has seen the attributes.
 TEST_F(Gradients, OfNodesThatMakeNoSenseAreRefused) {
   const std::string_view nodes[] = {
       "y = Transpose <perm = [1000000000, 0]> (x)",

@@ -1,4 +1,4 @@
-// The derivative of each operator that has one.
+// The derivatives of all operators that have one.
 #include <gmock/gmock.h>
 
 #include "tests/onnx/gradient/differences.h"
@@ -271,7 +271,7 @@ TEST(GradientRules, OfPooling) {
   Differentiated("y = GlobalMaxPool(x)").By("x", {2, 2, 2, 3}).CheckIn();
 }
 
-// Functions without a rule give way to their bodies.
+// An operator that is a function and has no rule is replaced by its body.
 TEST(GradientRules, OfFunctions) {
   Differentiated("y = com.microsoft.QuickGelu(x)").By("x", {2, 3}).CheckIn({13, 17});
   Differentiated("y = SoftmaxCrossEntropyLoss<reduction=\"mean\">(x, t)")
@@ -293,7 +293,7 @@ TEST(GradientRules, OfOperatorsBehindEachOther) {
       .CheckIn({17});
 }
 
-// Piecewise constant functions have derivative 0.
+// The derivative of a piecewise constant function is 0.
 TEST(GradientRules, OfSteps) {
   Differentiated("f = Floor(x) r = Round(x) s = Sign(x) t = Sum(f, r, s) y = Mul(x, t)").By("x", {5}).CheckIn({17});
   Differentiated("z = Shape(x) d = Cast<to=11>(z) y = Mul(x, d)").By("x", {3, 2}).CheckIn({17});

@@ -56,7 +56,7 @@ TEST(Schema, EveryOverlayVersionIsFound) {
   }
 }
 
-// y = op(x…) with inputs of the given types; the type of y.
+// Infers the type of y for y = op(x…) with inputs of the given types.
 struct Case {
   int64_t opset = 17;
   std::string op;
@@ -116,7 +116,7 @@ TEST(Inference, EinsumWithAnyLetters) {
   EXPECT_EQ(infer("bij, bjk -> bik", {{"B", "2", "3"}, {"B", "3", "4"}}), "tensor(float)[B,2,4]");
   EXPECT_EQ(infer("i...,ij", {{"2", "5", "1"}, {"2", "3"}}), "tensor(float)[5,1,3]");
   EXPECT_EQ(infer("ii->", {{"4", "4"}}), "tensor(float)[]");
-  // Capitals come before the others.
+  // In alphabetical order, capital letters precede small letters.
   EXPECT_EQ(infer("Zb,bA", {{"2", "3"}, {"3", "4"}}), "tensor(float)[4,2]");
   EXPECT_THAT(infer("i~,~k", {{"2", "3"}, {"3", "4"}}), testing::HasSubstr("the term 'i~'"));
   EXPECT_THAT(infer("ijk", {{"2", "3"}}), testing::HasSubstr("has rank 2, but its term of the equation is 'ijk'"));
@@ -136,7 +136,7 @@ TEST(Inference, NewVersionsThatOnlyWidenTypesInferAsBefore) {
             "tensor(float8e8m0)[N]");
 }
 
-// ONNX Runtime takes the tensor's type, too.
+// ONNX Runtime also uses the tensor's type.
 TEST(Inference, AConstantIsOfItsTensorsTypeWhateverIsDeclared) {
   constexpr int32_t kInt64 = 7, kHalf = 10;
   const auto infer = [](int32_t declared, std::vector<std::string> dims,
@@ -209,7 +209,7 @@ TEST(Inference, OperatorsOfOpset18) {
                          ProtoModel::Ints(n, "axes", {2, 3});
                        }}),
             "tensor(float)[1,3,5,40]");
-  // As many sizes as X has axes, wherever they come from.
+  // `sizes` must have as many elements as X has axes, so the output has as many unknown dimensions.
   for (const int64_t opset : {13, 18}) {
     EXPECT_EQ(Infer({.opset = opset,
                      .op = "Resize",
@@ -293,7 +293,7 @@ TEST(Inference, RangesAreAsLongAsTheirNumbersSay) {
   EXPECT_EQ(of_ints(10, 10, 1), "tensor(int64)[0]");
   EXPECT_EQ(of_ints(3, 10, -1), "tensor(int64)[0]");
   EXPECT_EQ(of_ints(3, 10, 0), "tensor(int64)[?]");
-  // The distance needs more than the 64 bits of the numbers.
+  // The distance between the two limits does not fit into 64 bits.
   EXPECT_EQ(of_ints(INT64_MAX, INT64_MIN, 1), "tensor(int64)[0]");
   EXPECT_EQ(of_ints(INT64_MIN, INT64_MAX, int64_t{1} << 62), "tensor(int64)[4]");
   EXPECT_EQ(of_ints(INT64_MAX, INT64_MIN, INT64_MIN), "tensor(int64)[2]");
@@ -321,7 +321,7 @@ TEST(Inference, SlicesKeepTheirRankWhateverBoundsThem) {
 }
 
 TEST(Inference, ShapesFlowThroughIntegerArithmetic) {
-  // y = Reshape(x, Concat(Shape(x)[0:1], [-1])), of x[N,2,3].
+  // y = Reshape(x, Concat(Shape(x)[0:1], [-1])), with x[N,2,3].
   for (const int64_t opset : {11, 13, 21}) {
     ProtoModel model(opset, 10);
     model.Input("x", kFloat, {"N", "2", "3"}).Output("y").Output("z");
@@ -335,7 +335,7 @@ TEST(Inference, ShapesFlowThroughIntegerArithmetic) {
       return axis;
     }());
     model.Node("Reshape", {"x", "target"}, {"y"});
-    // z of [2·2, 3]
+    // z has the shape [2·2, 3].
     model.Node("Gather", {"shape", "one"}, {"second"});
     model.Node("Mul", {"second", "two"}, {"double"});
     model.Node("Gather", {"shape", "two"}, {"third"});

@@ -19,7 +19,7 @@ namespace {
 bool g_armed = false;
 size_t g_largest = 0;
 
-// Throws when the allocation is one that no inference needs.
+// Throws std::bad_alloc for an allocation larger than any inference needs.
 void CheckSize(size_t bytes) {
   if (!g_armed) return;
   g_largest = std::max(g_largest, bytes);
@@ -38,12 +38,12 @@ void Free(void* memory) { std::free(memory); }
 
 constexpr size_t kPage = 4096;
 constexpr size_t kAlignment = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
-// Each slot costs two of the 65,530 mappings that Linux gives a process.
+// Each slot takes two of the 65,530 mappings that Linux gives a process.
 constexpr uint32_t kSlots = 1024;
 constexpr unsigned char kFresh = 0xC5;
 constexpr unsigned char kFreed = 0xDB;
 
-// Slots of one page each, with a page between them that can't be touched. A freed slot is used again after all others.
+// Slots of one page, separated by inaccessible pages. A freed slot is used again only after all other free slots.
 struct Slots {
   unsigned char* begin = nullptr;
   uint32_t queue[kSlots];

@@ -170,7 +170,7 @@ void CaseMaker::AddAttributes() {
   systematic_.push_back(std::move(none));
 }
 
-// Bodies that fit the node's inputs and outputs, and bodies that don't.
+// Adds bodies that fit the node's inputs and outputs, and bodies that don't.
 void CaseMaker::AddBodies() {
   const std::vector<int> ranks = depth_ == SweepDepth::kThorough ? std::vector<int>{0, 1, 3} : std::vector<int>{2};
   for (const Slot& slot : attributes_) {

@@ -1,4 +1,4 @@
-// InferenceCase: one node with inputs, attributes and outputs of any kind, for inference to look at.
+// InferenceCase: one node with arbitrary inputs, attributes and outputs, as input for inference.
 //
 //   for (const InferenceCase& c : MakeSystematicCases(schema)) { auto graph = BuildGraph(c); InferTypes(*graph); }
 #pragma once
@@ -43,16 +43,16 @@ struct InferenceCase {
   std::string Describe() const;
 };
 
-// How many values the systematic cases combine.
+// Number of values that the systematic cases combine.
 enum class SweepDepth { kQuick, kThorough };
 
-// Everything that a node of one operator can get wrong, one deviation or two at a time.
+// Makes all cases for one operator. Each node deviates from a plausible one at one place or two.
 class CaseMaker {
  public:
   CaseMaker(const core::OperatorSchema& schema, int64_t version, SweepDepth depth);
 
   const std::vector<InferenceCase>& systematic() const { return systematic_; }
-  // Several deviations at once.
+  // Returns a node that deviates at several places.
   InferenceCase MakeRandom(std::mt19937& random) const;
   bool has_graph_attributes() const;
 
@@ -84,7 +84,7 @@ class CaseMaker {
   std::vector<InferenceCase> systematic_;
 };
 
-// Graph of the case. Its last node is the node under test.
+// Returns the graph of the case. Its last node is the node under test.
 std::unique_ptr<core::Graph> BuildGraph(const InferenceCase& c);
 
 }  // namespace epiphyte::test

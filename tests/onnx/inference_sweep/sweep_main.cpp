@@ -1,5 +1,5 @@
 // Runs the inference of every operator in every version, libonnx's and the core's own, on nodes that are wrong in every
-// way a file can say. A case may give types or an Error; it may not crash, hang, throw anything else or ask for much
+// way a file allows. A case may give types or an Error. It may not crash, hang, throw anything else or request too much
 // memory.
 //
 //   inference_sweep                        every operator: systematic cases and 100 random ones
@@ -34,7 +34,7 @@ namespace {
 
 constexpr time_t kSecondsPerCase = 10;  // limit in CPU seconds
 constexpr int kMostFindingsPerOperator = 20;
-// Operators with bodies have more to combine.
+// Operators with bodies get more cases, because they have more to combine.
 constexpr size_t kRandomCasesPerBody = 20;
 constexpr std::string_view kDomains[] = {"", "ai.onnx.ml", "ai.onnx.preview.training"};
 
@@ -55,14 +55,14 @@ struct Operator {
 
 // Progress of a child, in memory that it shares with its parent.
 struct Progress {
-  size_t op = 0;  // an index into the operators
-  size_t at = 0;  // the case of it
+  size_t op = 0;  // index into the operators
+  size_t at = 0;  // index of the operator's case
   size_t cases = 0;
   int findings_of_operator = 0;
   char finding[512] = {};
 };
 
-// Operators that the settings name, or all. The schemas live as long as the table.
+// Returns the operators that the settings select, by default all. The schemas live as long as the table.
 std::vector<Operator> FindOperators(core::SchemaTable& schemas, const Settings& settings) {
   std::set<std::tuple<std::string, std::string, int64_t>> found;
   for (const std::string_view domain : kDomains) {
@@ -92,13 +92,13 @@ InferenceCase MakeCase(const CaseMaker& maker, size_t index) {
   return maker.MakeRandom(random);
 }
 
-// Ends the process with SIGPROF when a case takes longer.
+// The process ends with SIGPROF when a case takes longer than kSecondsPerCase.
 void StartTimer() {
   const itimerval limit = {{0, 0}, {kSecondsPerCase, 0}};
   setitimer(ITIMER_PROF, &limit, nullptr);
 }
 
-// Empty when all is well.
+// Runs the case. Returns a finding, or "" if the case passes.
 std::string Try(const InferenceCase& c) {
   std::string finding;
   ArmGuardedHeap();
@@ -114,7 +114,7 @@ std::string Try(const InferenceCase& c) {
   return finding;
 }
 
-// Goes on where `progress` is.
+// Runs the cases from `progress` on.
 [[noreturn]] void RunChild(const std::vector<Operator>& operators, const Settings& settings, Progress* progress) {
   for (; progress->op < operators.size(); ++progress->op, progress->at = 0) {
     const Operator& op = operators[progress->op];

@@ -89,7 +89,7 @@ std::vector<TypePtr> OtherKinds() {
           Type::Tensor(DataType::kUndefined, Shape{Dim(2)})};
 }
 
-// Graphs with so many inputs and outputs; an output is an input, a constant, or what a node makes.
+// Returns a graph with these numbers of inputs and outputs. An output is an input, a constant, or the result of a node.
 std::unique_ptr<Graph> Body(size_t inputs, size_t outputs, int kind) {
   auto graph = std::make_unique<Graph>("body");
   graph->SetOpset("", 17);

@@ -1,4 +1,4 @@
-// Values that inference functions get wrong: inputs and attributes at the edges of what a file can say.
+// Values that inference functions often handle wrongly: inputs and attributes at the limits of what a file can contain.
 #pragma once
 
 #include <vector>
@@ -7,13 +7,13 @@
 
 namespace epiphyte::test {
 
-// A tensor with `rank` small dimensions, all of them known; of unknown rank below 0.
+// Returns a tensor type with `rank` small, known dimensions. If `rank` is negative, the rank is unknown.
 core::TypePtr TensorType(core::DataType element, int rank);
 
-// Inputs of every kind, element type, rank and source.
+// Returns inputs of every kind, element type, rank and source.
 std::vector<CaseInput> InputPool();
 
-// Values for an attribute that is declared with `type`; the first is a plausible one, the last are of other types.
+// Returns values for an attribute that is declared with `type`. The first is plausible; the last have other types.
 std::vector<CaseAttribute> AttributePool(const std::string& name, core::AttributeType type);
 
 }  // namespace epiphyte::test

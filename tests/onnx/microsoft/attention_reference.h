@@ -1,4 +1,4 @@
-// softmax(Q K^T * scale + added) V in double, and the layouts that operands have.
+// The reference softmax(Q K^T * scale + added) V in double, and conversions between the operators' layouts.
 #pragma once
 
 #include <algorithm>
@@ -14,13 +14,14 @@ using Added = std::function<double(const Dims&)>;
 inline constexpr double kHidden = -std::numeric_limits<double>::infinity();
 
 struct AttentionRule {
-  double scale = 0;  // 0: one over the root of the size of a head
+  double scale = 0;  // 0: one over the square root of the size of a head
   double softcap = 0;
-  std::function<double(int64_t head)> sink;  // a logit beside the keys'
+  std::function<double(int64_t head)> sink;  // a logit beside those of the keys
   Added added;
 };
 
-// q [batch, heads, queries, size], k [batch, groups, keys, size], v [batch, groups, keys, width]
+// Computes attention of q [batch, heads, queries, size], k [batch, groups, keys, size] and v [batch, groups, keys,
+// width].
 inline Array AttentionOf(const Array& q, const Array& k, const Array& v, const AttentionRule& rule) {
   const int64_t keys = k.dims[2];
   const int64_t each = q.dims[1] / k.dims[1];
@@ -50,20 +51,20 @@ inline Array AttentionOf(const Array& q, const Array& k, const Array& v, const A
   return y;
 }
 
-// [batch, sequence, from… heads * size] → [batch, heads, sequence, size]
+// Converts [batch, sequence, from… heads * size] to [batch, heads, sequence, size].
 inline Array HeadsOf(const Array& x, int64_t heads, int64_t size, int64_t from = 0) {
   return Make({x.dims[0], heads, x.dims[1], size}, [&](const Dims& i) {
     return x.At({i[0], i[2], from + i[1] * size + i[3]});
   });
 }
-// … and back.
+// Converts [batch, heads, sequence, size] to [batch, sequence, heads * size].
 inline Array Merged(const Array& x) {
   const int64_t size = x.dims[3];
   return Make({x.dims[0], x.dims[2], x.dims[1] * size}, [&](const Dims& i) {
     return x.At({i[0], i[2] / size, i[1], i[2] % size});
   });
 }
-// `b` behind `a` in dimension 2.
+// Concatenates `a` and `b` along dimension 2.
 inline Array Joined(const Array& a, const Array& b) {
   Dims dims = a.dims;
   dims[2] += b.dims[2];
@@ -71,7 +72,7 @@ inline Array Joined(const Array& a, const Array& b) {
     return i[2] < a.dims[2] ? a.At(i) : b.At({i[0], i[1], i[2] - a.dims[2], i[3]});
   });
 }
-// A part of the first dimension, without it.
+// Returns the slice at `index` of the first dimension, without that dimension.
 inline Array PartOf(const Array& x, int64_t index) {
   return Make(Dims(x.dims.begin() + 1, x.dims.end()), [&](const Dims& i) {
     Dims from = {index};

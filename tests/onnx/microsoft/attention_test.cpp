@@ -1,4 +1,4 @@
-// Attention, QAttention and MultiHeadAttention.
+// Tests of Attention, QAttention and MultiHeadAttention.
 #include <gmock/gmock.h>
 
 #include "tests/onnx/microsoft/attention_reference.h"
@@ -14,7 +14,7 @@ constexpr int64_t kBatch = 2, kQueries = 4, kHeads = 2, kSize = 4, kPast = 3, kW
 Array Int32s(Dims dims, const std::function<double(const Dims&)>& function) {
   return Make(std::move(dims), function, DataType::kInt32);
 }
-// 1 for most elements, never for a whole row.
+// Returns 1 for most elements. No row is all 0.
 double Keep(const Dims& i) {
   int64_t n = 3;
   for (const int64_t index : i) n = 7 * n + index;
@@ -44,7 +44,7 @@ Projected Project() {
 
 enum class Mask { kNone, kEnds, kEndsAndBegins, kLengthsAndStarts, kKeys, kQueriesAndKeys, kSquare };
 
-// The mask as the operator gets it, and the numbers that it adds to the scores.
+// Returns the mask input for the operator, and the numbers that it adds to the scores.
 std::pair<Array, Added> MaskOf(Mask mask, int64_t keys) {
   const int64_t past = keys - kQueries;
   switch (mask) {

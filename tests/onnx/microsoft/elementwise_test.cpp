@@ -1,4 +1,4 @@
-// Activations, and products with activations in them.
+// Activations, and matrix products and convolutions with fused activations.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -51,7 +51,7 @@ TEST(MicrosoftActivations, InHalfHaveHalfsPrecision) {
 }
 
 TEST(MicrosoftActivations, UseTheOperatorOfOnnxWhereTheOpsetHasIt) {
-  // Newer versions of libonnx unfold ONNX's Gelu as well, when no provider keeps it.
+  // When no provider keeps it, newer versions of libonnx unfold ONNX's Gelu as well.
   EXPECT_EQ(Call("Gelu").In(Random({2})).Body({.opset = 20}), Call("Gelu", "").In(Random({2})).Body({.opset = 20}));
   EXPECT_THAT(Call("Gelu").In(Random({2})).Body({.opset = 19}), Contains("Erf"));
 }
@@ -140,12 +140,12 @@ TEST(MicrosoftProducts, FusedMatMulTurnsItsOperands) {
   for (const bool turn_a : {false, true}) {
     for (const bool turn_b : {false, true}) {
       for (const bool batch : {false, true}) {
-        // How operands have to lie to become a and b.
+        // Layouts of the operands for which the operator computes a times b.
         const std::vector<size_t> matrix = {0, 2, 1}, rows_first = {1, 0, 2};
         Array in_a = turn_a ? Transposed(a, matrix) : a;
         Array in_b = turn_b ? Transposed(b, matrix) : b;
         if (batch) {
-          // The first dimension moves behind the others but the last, and then the last two swap.
+          // The first dimension moves to the second last position. Then the last two dimensions swap.
           in_a = Transposed(turn_a ? Transposed(in_a, matrix) : in_a, rows_first);
           in_b = Transposed(turn_b ? Transposed(in_b, matrix) : in_b, rows_first);
           if (turn_a) in_a = Transposed(a, {2, 0, 1});

@@ -29,7 +29,7 @@ std::string Weights(const std::string& name, const std::vector<int64_t>& dims, i
   return text + "}";
 }
 
-// Initializers and nodes of a graph under way.
+// Initializers and nodes of a graph while it is built.
 struct Graph {
   std::string initializers, nodes;
 
@@ -44,7 +44,7 @@ std::string Past(const std::string& length, const std::string& name) {
   return "float[rows," + std::to_string(kHeads) + "," + length + "," + std::to_string(kSize) + "] " + name;
 }
 
-// --- GPT-2's form
+// --- models like GPT-2
 
 std::string GptGraph(const GenerationCase& test, std::string* shared) {
   const int layers = test.form == Form::kGptOfTwoLayers ? 2 : 1;
@@ -76,7 +76,8 @@ std::string GptGraph(const GenerationCase& test, std::string* shared) {
 
 // --- encoder and decoder
 
-// Attention to what came before and to what was encoded, of `ids`; with_past: behind past keys and values.
+// Adds attention of `ids` to earlier tokens and to the encoder's output. With `with_past`, past keys and values
+// precede.
 void AddStep(Graph* graph, const GenerationCase& test, const std::string& ids, bool with_past) {
   const bool has_mask = test.form != Form::kWhisper;
   const std::string cross = with_past ? "past_" : "present_";
@@ -181,7 +182,7 @@ using Numbers = std::vector<double>;
 Fed Int(double number) { return {"int32", {}, {number}}; }
 Fed Float(double number) { return {"float", {}, {number}}; }
 Fed Ints(std::vector<int64_t> dims, Numbers numbers) { return {"int32", std::move(dims), std::move(numbers)}; }
-// Ones but for the given places.
+// Returns ones, with zeros at the given places.
 Fed Mask(std::vector<int64_t> dims, const std::vector<size_t>& zeros) {
   size_t count = 1;
   for (const int64_t dim : dims) count *= static_cast<size_t>(dim);
@@ -246,8 +247,8 @@ std::vector<GenerationCase> GenerationCases() {
   const Fed behind_pads = Ints({2, 4}, {0, 0, 3, 4, 6, 7, 8, 9});
   const Fed source = Ints({2, 4}, {1, 1, 3, 4, 6, 7, 8, 9});
   const std::string tokens = "eos_token_id=11, pad_token_id=1";
-  // If ONNX Runtime ends a greedy search early, it leaves the rest of the sequences uninitialized. New memory is 0, so
-  // the pad token is 0 here.
+  // If ONNX Runtime ends a greedy search early, it leaves the rest of the sequences uninitialized. Fresh memory is 0,
+  // so these cases use 0 as pad token.
   const std::string pads_with_0 = "eos_token_id=11, pad_token_id=0";
   const std::string start = tokens + ", decoder_start_token_id=2";
   std::vector<GenerationCase> cases;

@@ -11,11 +11,11 @@ namespace epiphyte::test::microsoft {
 
 enum class Form {
   kGpt,               // Attention of com.microsoft, with masks and positions
-  kGptOfTwoLayers,    // the same twice
-  kGptSharedWeights,  // the weights are in the graph around it
-  kEncoder,           // an encoder that makes the first logits, and a decoder that takes what it encoded
-  kEncoderUnused,     // the decoder doesn't take that
-  kCrossEncoder,      // an encoder that makes keys and values only
+  kGptOfTwoLayers,    // two layers of that kind
+  kGptSharedWeights,  // the weights are in the outer graph
+  kEncoder,           // an encoder that makes the first logits, and a decoder that reads the encoder's output
+  kEncoderUnused,     // like kEncoder, but the decoder doesn't read the encoder's output
+  kCrossEncoder,      // an encoder that only makes keys and values
   kWhisper,           // the encoder takes features
 };
 
@@ -30,7 +30,7 @@ struct GenerationCase {
   Form form = Form::kGpt;
   std::string op_type;
   std::string attributes;
-  std::map<int, Fed> inputs;  // by their place; the others are left out
+  std::map<int, Fed> inputs;  // inputs by position; the others are omitted
   int outputs = 1;
   int seed = 1;
   int opset = 17;

@@ -1,4 +1,4 @@
-// BeamSearch, GreedySearch and Sampling beside ONNX Runtime.
+// BeamSearch, GreedySearch and Sampling, compared with ONNX Runtime.
 #include <gmock/gmock.h>
 
 #include "core/runtime/session.h"
@@ -108,7 +108,7 @@ TEST(MicrosoftGeneration, WhatIsNotGeneratedIsPadded) {
                                                               6, 7, 8, 9, 1, 1, 1, 1, 1, 1, 1, 1));
 }
 
-// ONNX Runtime takes the penalties of all tokens from the first token of the first row.
+// ONNX Runtime uses the penalty of the first row's first token for all tokens.
 TEST(MicrosoftGeneration, APresencePenaltyIsThatOfItsToken) {
   GenerationCase test = CaseNamed("sampling_most_likely");
   test.inputs[4] = {"int32", {12}, {1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1}};

@@ -1,4 +1,4 @@
-// GroupQueryAttention and RotaryEmbedding.
+// Tests of GroupQueryAttention and RotaryEmbedding.
 #include <gmock/gmock.h>
 
 #include "tests/onnx/microsoft/attention_reference.h"
@@ -9,7 +9,7 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-// x [batch, heads, sequence, size], by the angles at `position` of {batch, sequence}.
+// Rotates x [batch, heads, sequence, size] by the angles at `position` of {batch, sequence}.
 Array Turned(const Array& x, const Array& cos, const Array& sin, bool interleaved,
              const std::function<int64_t(int64_t, int64_t)>& position) {
   const int64_t half = cos.dims[1];
@@ -44,7 +44,7 @@ TEST(MicrosoftRotaryEmbedding, TurnsHalvesOrNeighbours) {
       ExpectNear(call(wide, first).Run(how)[0], Merged(Turned(HeadsOf(wide, 2, 8), cos, sin, interleaved, from_four)),
                  1e-6);
       ExpectNear(call(by_heads, positions).Run(how)[0], Turned(by_heads, cos, sin, interleaved, given), 1e-6);
-      // Only the first 8 of each head's 12.
+      // Only the first 8 of each head's 12 elements are rotated.
       const Array part = Random({2, 3, 24});
       ExpectNear(call(part, positions).Int("num_heads", 2).Int("rotary_embedding_dim", 8).Run(how)[0],
                  Merged(Turned(HeadsOf(part, 2, 12), cos, sin, interleaved, given)), 1e-6);
@@ -107,7 +107,7 @@ void Check(const Decoder& d, const RunAs& how) {
     heads_q = Turned(heads_q, cos, sin, d.interleaved, at);
     heads_k = Turned(heads_k, cos, sin, d.interleaved, at);
   }
-  // A cache of as many as there are: the row's past, the new ones, and what the cache had there.
+  // Returns the cache after the step: the row's past, then the new keys or values, then the cache's old content.
   const auto present = [&](const Array& past, const Array& added) {
     return Make({d.batch, d.groups, std::max(room, total), d.size}, [&](const Dims& i) {
       const int64_t from = begin(i[0]);

@@ -1,5 +1,5 @@
-// DecoderMaskedMultiHeadAttention, DecoderMaskedSelfAttention, and buffers that attention operators put new keys and
-// values into.
+// DecoderMaskedMultiHeadAttention, DecoderMaskedSelfAttention, and attention operators that write new keys and values
+// into a buffer.
 #include <gmock/gmock.h>
 
 #include "tests/onnx/microsoft/attention_reference.h"
@@ -13,13 +13,13 @@ constexpr int64_t kRows = 4, kHeads = 2, kSize = 4, kWidth = kHeads * kSize, kMo
 
 Array Int32(double number, Dims dims = {1}) { return Of(std::move(dims), {number}, DataType::kInt32); }
 
-// The first `length` positions.
+// Returns the first `length` positions.
 Array Begin(const Array& buffer, int64_t length) {
   Dims dims = buffer.dims;
   dims[2] = length;
   return Make(dims, [&](const Dims& i) { return buffer.At(i); });
 }
-// `buffer` with `added` from position `from` on.
+// Returns `buffer` with `added` from position `from` on.
 Array With(const Array& buffer, const Array& added, int64_t from) {
   return Make(buffer.dims, [&](const Dims& i) {
     const bool is_new = i[2] >= from && i[2] < from + added.dims[2];
@@ -99,7 +99,7 @@ TEST(MicrosoftMaskedAttention, MasksAndBiasesOfScoresAreInWhatItReturnsOfThem) {
 }
 
 TEST(MicrosoftMaskedAttention, ThePastOfABeamMayBeThatOfAnother) {
-  // Two rows of the batch with two beams each.
+  // The batch has two rows with two beams each.
   const Token t;
   const Array beams = RandomIntegers({2, 2, kMost}, 0, 1, DataType::kInt32, 9);
   const auto moved = [&](const Array& past) {

@@ -1,4 +1,4 @@
-// Normalisations with sums in front of them, and the embedding of tokens.
+// Normalizations with a preceding sum, and the embedding of tokens.
 #include <gmock/gmock.h>
 
 #include "tests/onnx/microsoft/call.h"
@@ -45,7 +45,7 @@ struct Operands {
   Array sum;
 };
 
-// `skip` has these dimensions; the sum is with the bias, if asked for.
+// `skip` has the given dimensions. The sum includes the bias if `biased`.
 Operands MakeOperands(const Dims& skip_dims, bool biased, DataType type = DataType::kFloat) {
   Operands o{Random({2, 3, 8}, -1, 1, type, 1), Random(skip_dims, -1, 1, type, 2), Random({8}, 0.5, 1.5, type, 3),
              Random({8}, -1, 1, type, 4),       Random({8}, -1, 1, type, 5),       {}};

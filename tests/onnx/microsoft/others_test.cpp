@@ -1,4 +1,4 @@
-// Operators that ONNX took over later.
+// Operators that ONNX later adopted.
 #include <gmock/gmock.h>
 
 #include "tests/onnx/microsoft/call.h"

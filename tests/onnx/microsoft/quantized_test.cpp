@@ -100,7 +100,7 @@ TEST_P(MicrosoftQuantized, ActivationsAreThoseOfNumbers) {
     const Array leaky = Each(numbers, [](double v) { return v < 0 ? 0.3f * v : v; });
     ExpectNear(run("QLinearLeakyRelu", y_, [](Call& c) { c.Float("alpha", 0.3f); }), Quantized(leaky, y_, type_),
                kOneStep);
-    // Softmax over the axes from `first` to `last`.
+    // Returns softmax over the axes from `first` to `last`.
     const auto soft = [&](int64_t first, int64_t last) {
       return Make(x.dims, [&](const Dims& i) {
         double sum = 0;
@@ -304,7 +304,7 @@ TEST_P(MicrosoftQuantized, ProductsOfIntegersBecomeFloats) {
       call.In(a).Weights(b).Weights(Scalar(0.02f)).Weights(scales).Weights(Scalar(100, DataType::kUint8));
       ExpectNear(call.Weights(zeros).Weights(bias).Run({.opset = opset})[0], expected, 2e-4);
     }
-    // Quantised on the way in, to 8 bits of its own range.
+    // DynamicQuantizeMatMul quantizes its input to 8 bits of the input's own range.
     const Array x = Random({2, 3, 8}, -1, 1, DataType::kFloat, 4);
     const double low = std::min(0.0, *std::min_element(x.numbers.begin(), x.numbers.end()));
     const double high = std::max(0.0, *std::max_element(x.numbers.begin(), x.numbers.end()));
@@ -359,7 +359,7 @@ TEST(MicrosoftQuantizeLinear, TakesHalf) {
 TEST(MicrosoftGatherBlockQuantized, ReadsRowsAndWidensThem) {
   const Array indices = Of({2, 3}, {0, 5, 2, 3, 3, 1}, DataType::kInt64);
   for (const int64_t bits : {4, 8}) {
-    // Three blocks: an odd number of zero points to a row.
+    // A row has three blocks, so the number of zero points per row is odd.
     const int64_t width = 48, blocks = 3, per_byte = 8 / bits;
     const Array data = RandomIntegers({6, width / per_byte}, 0, 255, DataType::kUint8);
     const Array scales = Random({6, blocks}, 0.01, 0.1, DataType::kFloat, 2);
@@ -423,7 +423,7 @@ TEST(MicrosoftDynamicQuantizeLstm, StepsAsTheDequantizedWeightsSay) {
             for (int64_t k = 0; k < hidden; ++k)
               gates[g] += before[static_cast<size_t>(b * hidden + k)] * weight(r, k, n);
           }
-          // Input, output, forget, cell.
+          // The gates are in the order input, output, forget, cell.
           const auto at = static_cast<size_t>(b * hidden + j);
           c[at] = sigmoid(gates[2]) * c[at] + sigmoid(gates[0]) * std::tanh(gates[3]);
           h[at] = sigmoid(gates[1]) * std::tanh(c[at]);

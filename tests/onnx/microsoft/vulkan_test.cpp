@@ -1,4 +1,4 @@
-// The same bodies on another provider: what Vulkan takes of them is its own choice, the numbers are not.
+// The same bodies on Vulkan. The provider chooses which of their nodes it runs, but the numbers must be the same.
 #include <gmock/gmock.h>
 
 #include "tests/onnx/microsoft/attention_reference.h"

@@ -1,4 +1,4 @@
-// Attributes of every kind as models hold them, those that contradict themselves, and copies under another name.
+// Attributes of every kind as models store them, contradictory attributes, and copies under another name.
 #include "core/onnx/read/attribute_reader.h"
 
 #include <gmock/gmock.h>
@@ -45,7 +45,7 @@ void FillTensor(onnx::TensorProto* tensor, std::vector<int64_t> values) {
   for (const int64_t value : values) tensor->add_int64_data(value);
 }
 
-// [0, value, 0]
+// Sets a sparse tensor that is [0, value, 0] when dense.
 void FillSparse(onnx::SparseTensorProto* sparse, int64_t value) {
   sparse->add_dims(3);
   FillTensor(sparse->mutable_values(), {value});
@@ -114,7 +114,7 @@ TEST(AttributeReader, EmptyListsAreThereWhenTheTypeSaysSo) {
   EXPECT_THAT(Read(Named(onnx::AttributeProto::TYPE_PROTOS)).types(), IsEmpty());
 }
 
-// As models of IR versions 1 and 2 have it.
+// In IR versions 1 and 2, attributes have no type.
 TEST(AttributeReader, WithoutATypeTheValueTellsIt) {
   const auto type_of = [](auto fill) {
     onnx::AttributeProto proto = Named();
@@ -159,7 +159,7 @@ TEST(AttributeReader, WhatCannotBeLeftOutIsMissed) {
 
 TEST(AttributeReader, ATypeThatOnnxDoesNotHaveIsRefused) {
   const std::string name = Named().SerializeAsString();
-  // Field 20, a number: 15, and -1.
+  // Field 20 (the type) has the numbers 15 and -1.
   for (const std::string& type : {std::string("\xa0\x01\x0f"), "\xa0\x01" + std::string(9, '\xff') + "\x01"}) {
     ExpectError([&] { ReadBytes(name + type); }, core::StatusCode::kInvalidGraph,
                 {"node 'n'", "attribute 'a' is of type", "1 to 14 expected"});

@@ -1,4 +1,4 @@
-// Tensors as models hold them: raw, typed, sparse, external.
+// Tensors as models store them: raw, typed, sparse, external.
 #include <gmock/gmock.h>
 
 #include <cstring>
@@ -106,7 +106,7 @@ TEST(TypedData, TypesBelowAByteComePacked) {
 }
 
 TEST(TypedData, UnpackedFieldsAreReadToo) {
-  // data_type 7, dims 2, int64_data 5 and 6, each a field of its own.
+  // The message has data_type 7, dims 2, and int64_data 5 and 6, each a field of its own.
   const std::string bytes("\x10\x07\x08\x02\x38\x05\x38\x06", 8);
   const ConstantPtr constant = core::TensorReader(nullptr, nullptr).Read(bytes, "tensor").constant;
   EXPECT_THAT(Elements<int64_t>(constant), testing::ElementsAre(5, 6));
@@ -164,7 +164,7 @@ TEST(SparseTensor, BecomesDense) {
               testing::ElementsAre(0, 5, 0, 0, 0, 6));
 }
 
-// A few bytes of a file become no more than they are worth, one by one and all together.
+// A few bytes of a file must not unfold to much memory, neither one tensor alone nor all together.
 TEST(SparseTensor, UnfoldsNoMoreThanTheValuesAreWorth) {
   const auto bytes = [](int64_t count) { return Sparse({count}, {5}, {1}, {1}).SerializeAsString(); };
   const int64_t floats = core::TensorReader::kMostUnfoldedBytes / sizeof(float);
@@ -292,7 +292,7 @@ TEST(ExternalData, AGitLfsPointerIsRecognised) {
   const auto path = dir.Write("m.onnx", ExternalModel("w.bin", "0", "16").Bytes());
   ExpectError([&] { core::ReadModelFile(path, {}); }, StatusCode::kInvalidGraph,
               {"file 'w.bin'", "tensor 'w'", "a Git LFS pointer", "git lfs pull"});
-  // Not even where the bytes that are asked for are all there.
+  // A pointer file is refused even if it has all the requested bytes.
   const auto short_path = dir.Write("short.onnx", ExternalModel("w.bin", "16", "16").Bytes());
   ExpectError([&] { core::ReadModelFile(short_path, {}); }, StatusCode::kInvalidGraph, {"a Git LFS pointer"});
 }

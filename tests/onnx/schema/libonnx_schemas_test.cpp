@@ -1,4 +1,4 @@
-// The table of libonnx's operators says what libonnx's own registry says.
+// The table of libonnx's operators agrees with libonnx's own registry.
 #include "core/onnx/schema/libonnx_schemas.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Entries appended to a written model: protobuf reads them as metadata, and the core finds them again at the end.
+// Entries appended to a written model: protobuf reads them as metadata, and the core finds them at the end of the file.
 #include "core/onnx/write/metadata_entry.h"
 
 #include "tests/framework/onnx_text.h"

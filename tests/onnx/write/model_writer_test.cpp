@@ -1,4 +1,4 @@
-// Written models: protobuf and libonnx's checker read them, and the reader reads back the same model.
+// Written models: protobuf and libonnx's checker accept them, and the reader reads back the same model.
 #include "core/onnx/write/model_writer.h"
 
 #include "tests/framework/temp_dir.h"
@@ -138,7 +138,7 @@ TEST(ModelWriter, ExternalInitializersAreAlignedAndFoundAgain) {
   dir.Write("w.bin", external);
   const Model again = core::ReadModelFile(path, {});
   EXPECT_EQ(Difference(*model.graph, *again.graph), "");
-  EXPECT_EQ(again.graph->FindValue("w0")->external, nullptr);  // below the threshold
+  EXPECT_EQ(again.graph->FindValue("w0")->external, nullptr);  // below the threshold for external data
   for (const char* name : {"w1", "w2", "w4"}) {
     ASSERT_NE(again.graph->FindValue(name)->external, nullptr) << name;
     EXPECT_EQ(again.graph->FindValue(name)->external->offset % 64, 0u) << name;
@@ -168,7 +168,7 @@ TEST(ModelWriter, RefusesMoreThanProtobufCanHold) {
   model.ir_version = 8;
   model.graph = std::make_unique<core::Graph>("g");
   model.graph->SetOpset("", 17);
-  // Nothing reads the bytes: the size alone decides, before anything is written.
+  // The bytes are never read: the size alone decides, before anything is written.
   const uint64_t size = (uint64_t{1} << 31) + 5;
   static const char kByte = 0;
   model.graph->AddConstant("w", Constant::View(DataType::kUint8, {static_cast<int64_t>(size)}, &kByte, size, nullptr));
@@ -177,7 +177,7 @@ TEST(ModelWriter, RefusesMoreThanProtobufCanHold) {
               StatusCode::kInvalidArgument, {"bytes", "2147483647", "external file"});
   EXPECT_FALSE(written);
   EXPECT_GT(core::ModelByteSize(model, {}), size);
-  // Outside there is no limit.
+  // External data has no limit.
   core::WriteOptions options;
   options.external_file_name = "w.bin";
   options.external_sink = [](const void*, uint64_t) {};

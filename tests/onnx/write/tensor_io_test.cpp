@@ -26,7 +26,7 @@ ValuePtr Make(DataType type, std::vector<int64_t> dims, const std::vector<T>& el
   return value;
 }
 
-// Equal in kind, types, dims and elements.
+// Expects equal kinds, types, dims and elements.
 void ExpectEqual(const Value& a, const Value& b) {
   ASSERT_EQ(a.kind(), b.kind());
   ASSERT_EQ(a.elements().size(), b.elements().size());
@@ -106,12 +106,12 @@ TEST(TensorIo, RefusesFilesThatHoldSomethingElse) {
   ExpectError([&] { core::ReadValueFile(dir / "none.pb", *floats); }, StatusCode::kNoSuchFile, {"none.pb"});
 }
 
-// Large tensors are views of the mapped file when they are constants.
+// Large tensors that are constants are views of the mapped file.
 TEST(TensorIo, WhatIsReadMayBeWrittenTo) {
   TempDir dir;
   const TypePtr floats = Type::Tensor(DataType::kFloat);
   const ValuePtr large = Make<float>(DataType::kFloat, {50000}, std::vector<float>(50000, 1.5f));
-  core::WriteValueFile(dir / "v.pb", *large, *floats, "v");  // at several alignments: names of several lengths
+  core::WriteValueFile(dir / "v.pb", *large, *floats, "v");  // names of several lengths give the data several offsets
   core::WriteValueFile(dir / "vv.pb", *large, *floats, "vv");
   core::WriteValueFile(dir / "vvv.pb", *large, *floats, "vvv");
   core::WriteValueFile(dir / "vvvv.pb", *large, *floats, "vvvv");
@@ -128,7 +128,7 @@ TEST(TensorIo, WhatIsReadMayBeWrittenTo) {
   for (const ValuePtr& part : read->elements()) std::memset(part->mutable_data(), 0, part->byte_size());
 }
 
-// The inputs and outputs of ONNX's own tests, by the types that their models declare.
+// Reads the inputs and outputs of ONNX's own tests with the types that their models declare.
 TEST(TensorIo, ReadsTheBackendTestData) {
   TempDir dir;
   size_t read = 0;

@@ -1,4 +1,4 @@
-// Statuses and errors on the plugin's side, with a host of the test's own.
+// Statuses and errors on the plugin's side, with a host that the test implements.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ EpStatusApi StatusApi() {
   api.struct_size = sizeof(api);
   api.GetCode = [](const EpStatus*) -> EpStatusCode { return EP_STATUS_NOT_FOUND; };
   api.GetMessage = [](const EpStatus*) -> const char* {
-    // As copying the message would.
+    // Stands for a copy of the message that finds no memory.
     if (g_counts.memory_is_short) throw std::bad_alloc();
     return "there is no such thing, and this text is long enough for the heap";
   };

@@ -14,7 +14,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// Calls `look` with the graph that a provider gets in GetCapability.
+// Calls `look` with the graph that the provider gets in GetCapability.
 void Look(std::string_view text, std::function<void(const kit::GraphView& graph)> look) {
   Scripted scripted;
   int looked = 0;

@@ -1,4 +1,4 @@
-// exit() while a host's calls are under way: a plugin doesn't work beside the destructors of its libraries.
+// exit() during calls of a host: a plugin must not work while the destructors of its libraries run.
 #include "epiphyte/kit/abi/process_end.hpp"
 
 #include <gtest/gtest.h>
@@ -24,11 +24,11 @@ constexpr int kEndedWell = 7;
 constexpr int kUsedWhenGone = 3;
 constexpr int kTookTooLong = 4;
 
-// State of a library, made when it is first needed.
+// State of a library, created on first use and destroyed by exit().
 struct Library {
   ~Library() {
     is_gone = true;
-    usleep(50'000);  // time for other threads to see the flag
+    usleep(50'000);  // time in which other threads can see the flag
   }
   void Use() const {
     if (is_gone) _exit(kUsedWhenGone);
@@ -45,7 +45,7 @@ class ProcessEndTest : public testing::Test {
  protected:
   ProcessEndTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 
-  // A call that uses the library until it is told to give up.
+  // A call that uses the library until the end of the process has begun.
   static void Work() {
     const ProcessEnd::Call call;
     if (!call) return;
@@ -53,10 +53,10 @@ class ProcessEndTest : public testing::Test {
       usleep(1000);
       TheLibrary().Use();
     }
-    usleep(20'000);  // what can't be cut short
+    usleep(20'000);  // stands for work that can't be interrupted
     TheLibrary().Use();
   }
-  // Seconds after which the process ends as one that took too long.
+  // Ends the process with kTookTooLong if it still runs after that time.
   static void Within(unsigned seconds) {
     std::thread([seconds] {
       sleep(seconds);

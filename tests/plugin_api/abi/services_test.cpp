@@ -1,4 +1,4 @@
-// Log, limits and extensions of a host, as a plugin sees them.
+// A host's log, limits and extensions, as a plugin sees them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The host's threads as kernels use them.
+// The host's threads, as kernels use them.
 #include "epiphyte/kit/abi/threads.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 using kit::Threads;
 
-// The host's side is C: what a share throws must not pass through it. This one says whether something did.
+// The host's side is C, so an exception of a share must not pass through it. This flag records that one did.
 thread_local bool t_passed_through_the_host = false;
 
 Threads TwoThreads() {

@@ -1,4 +1,4 @@
-// Containers in memory as a mapped file has it: at a multiple of 64, and nothing behind it can be read.
+// Containers in memory that look like a mapped file: at a multiple of 64 bytes, with no readable byte behind them.
 #pragma once
 
 #include <cstring>
@@ -24,7 +24,7 @@ inline std::string BytesOf(const kit::ContextContainerBuilder& builder) {
   return bytes;
 }
 
-// Reading behind the end stops the test. A size that is a multiple of 64 lies at one, unless it is shifted behind it.
+// Reading behind the end stops the test. The address is a multiple of 64 if the size is, or `shift` bytes behind one.
 class Blob {
  public:
   explicit Blob(std::string_view bytes, size_t shift = 0)
@@ -33,7 +33,7 @@ class Blob {
     if (!bytes.empty()) std::memcpy(bytes_.data(), bytes.data(), bytes.size());
   }
   operator std::span<const std::byte>() const { return bytes_; }
-  // Changes the bytes as another process does that writes to the file.
+  // Changes the bytes, as another process does when it writes to the mapped file.
   void Overwrite(char with) { std::memset(bytes_.data(), with, bytes_.size()); }
 
  private:
@@ -45,7 +45,7 @@ inline std::string_view TextOf(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// "OK", or "<code>: <message>" of the kit::Error that `body` throws.
+// Returns "OK", or "<code>: <message>" of the kit::Error that `body` throws.
 template <typename Body>
 std::string OutcomeOf(Body&& body) {
   try {

@@ -1,4 +1,4 @@
-// Context containers: sections are read back unchanged and in-place. Any bytes are either a container or refused.
+// Context containers: sections are read back unchanged and in place. Any bytes are either a valid container or refused.
 #include "epiphyte/kit/container/container.hpp"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,8 @@ using testing::StartsWith;
 
 constexpr size_t kTable = sizeof(Header);
 
-// Sections 0 to 3 (section 1 has no name); key; names "a", "big", "none" and "same" (which is "a").
+// A container with a key, sections 0 to 3 (section 1 has no name), and the names "a", "big", "none" and "same" (equal
+// to "a").
 std::string SmallContainer() {
   static const std::string big(300 << 10, 'x');
   ContextContainerBuilder builder(kTestFormat, "chip=1");
@@ -94,7 +95,7 @@ TEST(ContextContainer, SectionsLieAtMultiplesOf64AndAreNotCopied) {
   }
 }
 
-// Another process may write to a mapped file between a check and a use.
+// Another process may write to a mapped file between the check and the use of a number.
 TEST(ContextContainer, StructuralDataIsCopiedOutOfTheMapping) {
   Blob blob(SmallContainer());
   const ContextContainer container(blob, kTestFormat);
@@ -236,7 +237,7 @@ TEST(ContextContainer, LargeSectionsAreComparedOnDemand) {
   EXPECT_EQ(OutcomeOf([&] { ContextContainer(good, kTestFormat).CompareDigests(); }), "OK");
 }
 
-// Digests keep damage out, not malice: with fitting ones every number is checked for itself.
+// Digests detect damage, not forgery. With matching digests, every number must be checked on its own.
 TEST(ContextContainer, NumbersThatMakeNoSenseAreRefused) {
   const std::string bytes = SmallContainer();
   for (uint64_t size : {uint64_t{0}, uint64_t{63}, uint64_t{1} << 32, uint64_t{1} << 63, UINT64_MAX, UINT64_MAX - 63}) {

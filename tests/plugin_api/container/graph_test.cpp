@@ -1,4 +1,4 @@
-// Graphs in containers: each is read back unchanged, with its bytes in-place. For any file the answer is a graph that
+// Graphs in containers: each is read back unchanged, with its bytes in place. For any file the result is a graph that
 // has passed ir::Check, or an error of one line.
 #include "epiphyte/kit/container/graph.hpp"
 
@@ -72,7 +72,7 @@ TEST(StoredGraph, WhatIsReadGivesTheSameBytesAgain) {
   EXPECT_EQ(Written(kit::ReadGraph(ContextContainer(blob, kTestFormat), "part_0").graph), bytes);
 }
 
-// A stored node with bodies would keep only the type of their attribute.
+// A node with bodies can't be stored: only the type of the body's attribute would be kept.
 TEST(StoredGraph, NodesWithBodiesAreRefused) {
   for (const EpAttributeType type : {EP_ATTRIBUTE_GRAPH, EP_ATTRIBUTE_GRAPHS}) {
     ir::Graph graph = Graph();
@@ -126,7 +126,7 @@ TEST(StoredGraph, TensorsOfAttributesComeBack) {
   }
 }
 
-// Small constants may steer what a plugin computes, so they are copied; large ones are weights.
+// Small constants may control what a plugin computes, so they are copied. Large constants are weights.
 ir::Graph GraphWithWeights() {
   ir::Graph graph = Graph();
   static const std::vector<float> weights(8192, 2.5f);
@@ -205,7 +205,7 @@ TEST(StoredGraph, AGraphThatIsNotThereIsNamed) {
             "INVALID_GRAPH: the test's context is damaged: it has no section 'graph/part_1'; compile the model again");
 }
 
-// The section of a graph may be large; its digest is always compared.
+// The section of a graph may be large, but its digest is always compared.
 TEST(StoredGraph, AFlipInALargeGraphIsSeen) {
   ir::Graph graph = Graph();
   graph.nodes[0].name = std::string(300 << 10, 'n');
@@ -242,7 +242,7 @@ TEST(StoredGraph, ItsOwnNameIsThatOfItsSection) {
   EXPECT_THAT(Read(Sealed(bytes), "part_9"), HasSubstr("its name is 'part_0'"));
 }
 
-// With fitting digests, every byte of the description is changed: sizes, counts, numbers of sections and values.
+// With matching digests, every byte of the description is changed: sizes, counts, numbers of sections and values.
 TEST(StoredGraph, ChangedDescriptionsAreGraphsOrRefused) {
   const std::string bytes = Written(Graph());
   const size_t begin = bytes.rfind("part_0") - 4;
@@ -257,7 +257,7 @@ TEST(StoredGraph, ChangedDescriptionsAreGraphsOrRefused) {
       ASSERT_EQ(outcome.find('\n'), std::string::npos) << outcome;
       refused += outcome == "OK" ? 0 : 1;
       ++tried;
-      // With kLater indices and sizes are the caller's to check, so it refuses no more than kNow does.
+      // With kLater the caller checks indices and sizes. Therefore kLater must accept every graph that kNow accepts.
       const std::string later = Read(Sealed(changed), "part_0", GraphCheck::kLater);
       ASSERT_THAT(later, is_graph_or_refusal) << at;
       if (outcome == "OK") ASSERT_EQ(later, "OK") << at;
@@ -275,7 +275,7 @@ TEST(StoredGraph, ACountBeyondTheBytesIsRefusedBeforeThereIsMemoryForIt) {
       std::string changed = bytes;
       std::memcpy(changed.data() + at, &count, sizeof(count));
       const std::string outcome = Read(Sealed(std::move(changed)));
-      // Four bytes of a number of the model may be anything.
+      // Four bytes that belong to one of the model's numbers may have any value.
       ASSERT_THAT(outcome, testing::AnyOf(testing::Eq("OK"), EndsWith("compile the model again"))) << at;
       refused += outcome == "OK" ? 0 : 1;
       ++tried;

@@ -1,4 +1,4 @@
-// Compatibility keys: what differs decides, and the reason names both sides.
+// Compatibility keys: a difference decides the verdict, and the reason names both sides.
 #include "epiphyte/kit/container/key.hpp"
 
 #include <gmock/gmock.h>

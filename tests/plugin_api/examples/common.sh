@@ -1,13 +1,13 @@
-# For the tests of examples: what a vendor does, in a folder of its own, with nothing but the installed package.
+# For the tests of examples: does what a vendor does, in a separate folder, with only the installed package.
 #
-#   . common.sh BUILD PREFIX      sets $build, $prefix, $work (the working folder, gone at the end), $epiphyte
+# . common.sh BUILD PREFIX      sets $build, $prefix, $work (working folder, removed at the end), $epiphyte
 set -eu
 build=$1
 prefix=$2
 epiphyte=$prefix/bin/epiphyte
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# Neither the machine's plugins nor the settings of the user who runs this take part.
+# The machine's plugins and the user's settings are hidden.
 export XDG_DATA_HOME="$work/none" XDG_CONFIG_HOME="$work/none"
 unset EPIPHYTE_PLUGIN_PATH
 export CMAKE_GENERATOR=Ninja
@@ -15,10 +15,10 @@ cd "$work"
 
 fail() { echo "$*" >&2; exit 1; }
 
-# quietly COMMAND...: its output is shown when it fails.
+# quietly COMMAND...: runs the command and shows its output only when it fails
 quietly() { "$@" > "$work/quietly.log" 2>&1 || { cat "$work/quietly.log"; fail "failed: $*"; }; }
 
-# build_plugin FOLDER: configures and builds it, and runs its tests, which are those of conformance.
+# build_plugin FOLDER: configures and builds the plugin, and runs its tests, which run the conformance suite
 build_plugin() {
   quietly cmake -S "$1" -B "$1/build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF
   quietly cmake --build "$1/build"
@@ -27,16 +27,17 @@ build_plugin() {
   export EPIPHYTE_PLUGIN_PATH="$1/build"
 }
 
-# model FILE TEXT: writes a model.
+# model FILE TEXT: writes a model
 model() { "$build/tests_bin/write_onnx_text" "$work/$1" "<ir_version: 8, opset_import: [\"\" : 17]> g $2"; }
 
-# placed MODEL EP: the providers of its nodes, in their order.
+# placed MODEL EP: prints the providers of the model's nodes, in order
 placed() {
   "$epiphyte" place "$1" --ep "$2" --json > place.json
   sed -n 's/^      "provider": "\(.*\)".*/\1/p' place.json | tr '\n' ' '
 }
 
-# same_numbers MODEL EP: as on the CPU provider, compiled in the session, and loaded from a context.
+# same_numbers MODEL EP: fails unless the model gives the CPU provider's numbers, both compiled and loaded from a
+# context
 same_numbers() {
   name=${1%.onnx}
   "$epiphyte" run "$1" --ep cpu --seed 7 --outputs "$name.cpu" > /dev/null

@@ -1,5 +1,5 @@
 #!/bin/sh
-# install.sh BUILD PREFIX: the package that the tests of examples build against.
+# install.sh BUILD PREFIX: installs the package against which the tests of examples build.
 set -eu
 rm -rf "$2"
 cmake --install "$1" --prefix "$2" > /dev/null

@@ -1,5 +1,6 @@
 #!/bin/sh
-# kit_full.sh BUILD PREFIX EXAMPLES: the large kit plugin, built out of tree: units, groups, devices, verdicts, share groups.
+# kit_full.sh BUILD PREFIX EXAMPLES: builds the large kit plugin out of tree and tests its units, groups, devices,
+# verdicts and share groups.
 . "$(dirname "$0")/common.sh"
 cp -r "$3/kit_full" vendor
 lines=$(wc -l < vendor/kit_full.cpp)
@@ -18,12 +19,12 @@ grep -q 'MatMul+Relu' place.json || { cat place.json; fail "the group's name is 
 same_numbers model.onnx kit_full
 [ -f model_kit_full.bin ] || { ls; fail "the context model is incomplete"; }
 
-# Shapes that aren't known are declined, with the reason.
+# Nodes with unknown shapes are declined, with the reason.
 model unknown.onnx "(float[N,4] x) => (float[N,4] y) <float s = {0.5}, int8 z = {0}> { q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) r = Relu(d) p = QuantizeLinear(r, s, z) y = DequantizeLinear(p, s, z) }"
 "$epiphyte" place unknown.onnx --ep kit_full --json > unknown.json
 grep -q 'one shape, known before the run' unknown.json || { cat unknown.json; fail "the reason is not told"; }
 
-# Contexts of the first chip run on the second, those of the second not on the first; both are said beforehand.
+# The second chip runs contexts of the first, but not the reverse. CheckContext reports both in advance.
 on() { echo "kit_full.device=$1"; }
 rm -f model_ctx.onnx model_*.bin
 "$epiphyte" compile model.onnx --ep kit_full --ep-option "$(on 0)" > /dev/null
@@ -36,7 +37,7 @@ rm -f model_ctx.onnx model_*.bin
 ! "$epiphyte" run model_ctx.onnx --ep kit_full --ep-option "$(on 0)" > /dev/null 2> err.txt || fail "the first chip takes a context of the second"
 grep -q 'chip X2' err.txt && [ "$(wc -l < err.txt)" -eq 1 ] || { cat err.txt; fail "one line that names both chips is expected"; }
 
-# A partition that is too large for the first chip is declined when it is compiled, and runs on another provider.
+# A partition that is too large for the first chip is declined in Compile and runs on another provider.
 ones=$(awk 'BEGIN { for (i = 1; i < 20000; ++i) printf "1,"; print "1" }')
 model big.onnx "(float[1,200] x) => (float[1,100] y) <float[200,100] f = {$ones}> { y = MatMul(x, f) }"
 "$epiphyte" compile big.onnx --ep kit_full --ep-option "$(on 1)" > /dev/null
@@ -46,7 +47,7 @@ rm -f big_ctx.onnx big_*.bin
 "$epiphyte" compile big.onnx --ep kit_full --ep-option "$(on 0)" > said.txt 2>&1 || true
 [ ! -f big_kit_full.bin ] || fail "the first chip took the large product"
 
-# Two models, one payload.
+# Two models share one payload.
 model other.onnx "(float[2,4] x) => (float[2,2] y) <$weights> { $nodes }"
 rm -f model_ctx.onnx model_*.bin
 "$prefix/bin/ep_weight_sharing_ctx_gen" -e kit_full model.onnx,other.onnx > /dev/null

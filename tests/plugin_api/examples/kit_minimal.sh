@@ -1,5 +1,6 @@
 #!/bin/sh
-# kit_minimal.sh BUILD PREFIX EXAMPLES: the small kit plugin, built out of tree: constants, contexts, its option.
+# kit_minimal.sh BUILD PREFIX EXAMPLES: builds the small kit plugin out of tree and tests its constants, contexts and
+# option.
 . "$(dirname "$0")/common.sh"
 cp -r "$3/kit_minimal" vendor
 lines=$(wc -l < vendor/kit_minimal.cpp)
@@ -12,7 +13,7 @@ found=$(placed model.onnx kit_minimal)
 same_numbers model.onnx kit_minimal
 [ -f model_kit_minimal.bin ] || { ls; fail "the context model is incomplete"; }
 
-# The option, as declared: shown, checked, and of effect.
+# The declared option is shown and checked, and has an effect.
 "$epiphyte" doctor kit_minimal | grep -q 'min_elements' || { "$epiphyte" doctor kit_minimal; fail "doctor doesn't show the option"; }
 "$epiphyte" place model.onnx --ep kit_minimal --ep-option kit_minimal.min_elements=7 > few.txt
 grep -q 'kit_minimal [1-9]' few.txt && { cat few.txt; fail "small tensors were taken"; }

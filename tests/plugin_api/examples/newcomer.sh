@@ -1,6 +1,6 @@
 #!/bin/sh
-# newcomer.sh BUILD PREFIX: from nothing to a plugin that passes, by the installed programs alone: `epiphyte new-plugin`,
-# build, plugins, doctor, conformance, compile, reload. In C++ and in C.
+# newcomer.sh BUILD PREFIX: makes a plugin that passes the suite from nothing, with only the installed programs:
+# `epiphyte new-plugin`, build, plugins, doctor, conformance, compile, reload. In C++ and in C.
 . "$(dirname "$0")/common.sh"
 PATH=$prefix/bin:$PATH
 for language in "" --c; do
@@ -11,7 +11,7 @@ for language in "" --c; do
     grep -q "^my-npu/$file\$" said.txt || { cat said.txt; fail "new-plugin doesn't say that it wrote $file"; }
   done
   if grep -rnE 'kit_minimal|KitMinimal|plain_c|PlainC' my-npu; then fail "the names of the example stayed"; fi
-  # The commands that it prints, as they are.
+  # The commands that new-plugin prints are run unchanged.
   sed -n 's/^  //p' said.txt > next.sh
   [ "$(wc -l < next.sh)" -eq 4 ] || { cat said.txt; fail "four commands are expected"; }
   quietly sh -eu next.sh
@@ -30,7 +30,7 @@ for language in "" --c; do
   same_numbers model.onnx my-npu
   unset EPIPHYTE_PLUGIN_PATH
 
-  # Installed beside the host, it needs no variable.
+  # A plugin that is installed beside the host needs no environment variable.
   quietly cmake --install my-npu/build --prefix "$work/installed"
   digest=$(sha256sum "$work"/installed/lib*/epiphyte/plugins/my-npu.so "$work"/installed/lib/*/epiphyte/plugins/my-npu.so 2> /dev/null | cut -d' ' -f1 | head -1)
   grep -rq "$digest" "$work"/installed --include=my-npu.yaml || fail "the installed manifest has another digest"

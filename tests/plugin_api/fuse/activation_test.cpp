@@ -1,4 +1,4 @@
-// Activations: as attributes, behind a value, and as exporters write them out.
+// Activations as attributes, after the node that makes a value, and as several operators that exporters write.
 #include "epiphyte/kit/fuse/activation.hpp"
 
 #include <gmock/gmock.h>
@@ -57,7 +57,7 @@ TEST(Activation, OfNoKnownNameIsRefused) {
   }
 }
 
-// The activation found behind x in a graph with output y.
+// Returns the activation that is found after x in a graph with output y.
 std::string Behind(std::string text, const kit::fuse::TakesActivation& takes = {}) {
   kit::ir::Graph graph = kit::ir::FromText("in v: float[2,3]\nx = Neg(v) : float[2,3]\n" + text + "\nout y");
   kit::ir::Editor editor(graph);
@@ -125,7 +125,7 @@ std::string Swished(const std::string& body) {
 TEST(FuseHardSwish, InEveryOrder) {
   const std::string hard_swish = "y = HardSwish(x)\n";
 
-  // Clip's result has a type: an instruction is of known types.
+  // Clip's result is declared, because an instruction needs known types.
   const std::string typed = "a = Add@14(x, three) : float[2,3]\nc = Clip@13(a, zero, six) : float[2,3]\n";
   EXPECT_EQ(Swished("h = HardSigmoid<alpha=0.16666667, beta=0.5>(x)\ny = Mul@14(x, h) : float[2,3]"), hard_swish);
   EXPECT_EQ(Swished(typed + "m = Mul@14(x, c)\ny = Div@14(m, six) : float[2,3]"), hard_swish);

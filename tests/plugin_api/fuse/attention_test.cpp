@@ -1,4 +1,4 @@
-// Attention in the spellings of exporters: scales, masks, grouped heads, caches, and the forms that it becomes.
+// Attention as exporters write it: scales, masks, grouped heads, caches, and the operators that it becomes.
 #include "epiphyte/kit/fuse/attention.hpp"
 
 #include <gtest/gtest.h>
@@ -89,7 +89,7 @@ TEST(FuseAttention, StaysForWhatOnlyLooksLikeIt) {
   EXPECT_EQ(RecognisedOperators(kPlain, Attention(options)).find("Attention"), std::string::npos);
 }
 
-// Two key and value heads for four of queries, behind a cache of earlier ones, as Llama's exporters write it.
+// Two key and value heads for four query heads, with a cache of earlier ones, as Llama's exporters write it.
 const std::string kGrouped = R"(
 in q: float[1,4,1,8]
 in k: float[1,2,1,8]

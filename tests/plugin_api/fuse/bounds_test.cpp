@@ -1,4 +1,4 @@
-// Max and Min with numbers are Clip.
+// Max and Min with constant numbers become Clip.
 #include "epiphyte/kit/fuse/bounds.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Chains of element-wise operators on bytes that depend on one tensor become one operator.
+// Chains of element-wise operators on bytes become one operator if they depend on one tensor.
 #include "epiphyte/kit/fuse/byte_tables.hpp"
 
 #include <gmock/gmock.h>

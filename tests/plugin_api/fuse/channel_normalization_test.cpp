@@ -1,4 +1,4 @@
-// Instance and group normalisation in the spellings of exporters.
+// Instance and group normalization as exporters write them.
 #include "epiphyte/kit/fuse/channel_normalization.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Constants that a DequantizeLinear makes floats of: floats, or weights of few bits in blocks.
+// Constants that a DequantizeLinear converts to float: they become floats, or block-quantized weights of few bits.
 #include "epiphyte/kit/fuse/dequantized.hpp"
 
 #include <gmock/gmock.h>
@@ -52,7 +52,7 @@ TEST(FoldDequantized, ByAnAxisWithOthersBehindIt) {
               ElementsAre(0.0f, 0.5f, 1.0f, 200.0f, -590.0f, -588.0f));
 }
 
-// The whole axis is one block, for each index of the axes before it.
+// The block is the whole axis, for each index of the axes before it.
 TEST(FoldDequantized, ABlockMayBeAsLargeAsANumber) {
   EXPECT_THAT(FloatsOf("in x: float[2,3]\nconst w: int8[2,3] = [1, 2, 3, 4, 5, 6]\nconst s: float[2,1] = [1, 10]\n"
                        "d = DequantizeLinear@21<axis=1, block_size=9223372036854775807>(w, s) : float[2,3]\n"
@@ -104,7 +104,7 @@ TEST(FoldDequantized, ItSaysHowManyBytesItMade) {
   EXPECT_EQ(made, 8u);
 }
 
-// 20 rows in blocks of 16, two columns. Each number of column 1 is that of column 0 plus 1.
+// Two columns with 20 rows in blocks of 16. Each number of column 1 is the number in column 0 plus 1.
 std::string BlockedText(const std::string& zeros) {
   std::string numbers, columns;
   for (int k = 0; k < 20; ++k)
@@ -141,7 +141,7 @@ TEST(FuseBlockedWeights, OtherBlocksAndOperatorsThatAProviderDeclinesStay) {
   EXPECT_EQ(RecognisedOperators(text, Blocked(declined)), "DequantizeLinear MatMul");
   EXPECT_EQ(RecognisedOperators(text, Blocked()), "MatMulNBits");
   EXPECT_EQ(RecognisedOperators(With(text, "block_size=16", "block_size=18"), Blocked()), "DequantizeLinear MatMul");
-  // 16 bits a number; and products of other floats than the weights'.
+  // Weights of 16 bits stay, and so do products that use other floats than the weights.
   const std::string wide = With(With(text, "w: int8", "w: int16"), "z: int8", "z: int16");
   EXPECT_EQ(RecognisedOperators(wide, Blocked()), "DequantizeLinear MatMul");
   const std::string other =
@@ -153,7 +153,7 @@ TEST(FuseBlockedWeights, OtherBlocksAndOperatorsThatAProviderDeclinesStay) {
   EXPECT_EQ(RecognisedOperators(wider, Blocked()), "DequantizeLinear MatMul");
 }
 
-// Four rows of 32 columns, with blocks along the columns or the rows.
+// The weights have four rows of 32 columns, with blocks along the columns or the rows.
 TEST(FuseBlockedWeights, BlocksOfColumnsAndSmallOnesStay) {
   std::string numbers;
   for (int i = 0; i < 16 * 32; ++i) numbers += (i == 0 ? "" : ",") + std::to_string(i % 100);
@@ -173,7 +173,7 @@ TEST(FuseBlockedWeights, BlocksOfColumnsAndSmallOnesStay) {
   EXPECT_EQ(RecognisedOperators(text("1,32", "axis=0, block_size=2097152"), Blocked()), "DequantizeLinear MatMul");
 }
 
-// 20 columns of two blocks each, of two bits: zero points of a column are half a byte.
+// 20 columns of two blocks each, with two bits per weight, so the zero points of a column take half a byte.
 TEST(FuseBlockedWeights, OfTwoBits) {
   std::string numbers, scales, zeros;
   for (int i = 0; i < 32 * 3; ++i) numbers += (i == 0 ? "" : ",") + std::to_string(i / 3 % 4);

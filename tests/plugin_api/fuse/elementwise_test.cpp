@@ -1,4 +1,4 @@
-// Element-wise trees as programs, and programs that make no sense.
+// Element-wise trees become programs, and invalid programs are refused.
 #include "epiphyte/kit/fuse/elementwise.hpp"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ Recogniser Elementwise(ElementwiseOptions options = {}) {
   return [options](kit::ir::Editor& editor) { kit::fuse::FuseElementwise(editor, options); };
 }
 
-// Result of a program for one number from each input, as elementwise_program.hpp defines it.
+// Computes a program on one number from each input, as elementwise_program.hpp defines it.
 double Compute(const ElementwiseProgram& program, const std::vector<double>& inputs) {
   std::vector<double> results;
   for (const ElementwiseProgram::Instruction& step : program.instructions) {

@@ -1,4 +1,4 @@
-// A product between two Reshapes is one of rows.
+// A matrix product between two Reshapes becomes a product of rows without them.
 #include "epiphyte/kit/fuse/flattened_products.hpp"
 
 #include <gtest/gtest.h>

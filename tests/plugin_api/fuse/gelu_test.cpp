@@ -1,4 +1,4 @@
-// Gelu in the spellings of exporters.
+// Gelu as exporters write it.
 #include "epiphyte/kit/fuse/gelu.hpp"
 
 #include <gtest/gtest.h>

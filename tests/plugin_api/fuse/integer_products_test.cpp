@@ -1,4 +1,4 @@
-// Products of integers that become floats again.
+// Integer products with results that are converted back to float.
 #include "epiphyte/kit/fuse/integer_products.hpp"
 
 #include <gmock/gmock.h>
@@ -63,14 +63,14 @@ TEST(FuseIntegerProducts, NodesWithAnotherReaderStay) {
 TEST(FuseIntegerProducts, OtherTypesAndShapesStay) {
   EXPECT_EQ(RecognisedOperators(With(kProduct, "to=1>(i) : float", "to=11>(i) : double"), Products()),
             "MatMulInteger Cast Mul Mul Add");
-  // A column of scales is one for each row.
+  // A column of scales has one scale for each row.
   std::string rows = With(kProduct, "bs: float[2] = [0.5, 0.25]", "bs: float[3,1] = [0.5, 0.25, 1]");
   rows = With(rows, "s = Mul@14(as, bs) : float[2]", "s = Mul@14(as, bs) : float[3,1]");
   EXPECT_EQ(RecognisedOperators(rows, Products()), "MatMulInteger Cast Mul Mul Add");
-  // The bias of each row.
+  // This addend has one number for each row.
   const std::string addend = With(kProduct, "c: float[1,2] = [1, 2]", "c: float[3,1] = [1, 2, 3]");
   EXPECT_EQ(RecognisedOperators(addend, Products()), "MatMulIntegerToFloat Add");
-  // Along the last dimension of a convolution's result.
+  // This addend runs along the last dimension of a convolution's result.
   const std::string last = With(kConv, "c: float[1,3,1,1] = [1, 2, 3]", "c: float[4] = [1, 2, 3, 4]");
   EXPECT_EQ(RecognisedOperators(last, Products()), "ConvIntegerToFloat Add");
 }

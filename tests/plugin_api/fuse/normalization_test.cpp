@@ -1,4 +1,4 @@
-// Layer and RMS normalisation in the spellings of exporters.
+// Layer and RMS normalization as exporters write them.
 #include "epiphyte/kit/fuse/normalization.hpp"
 
 #include <gtest/gtest.h>

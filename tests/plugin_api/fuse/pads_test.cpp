@@ -1,4 +1,4 @@
-// A Pad goes into the window behind it, where that gives the same.
+// A Pad is merged into the padding of the following window if the result is the same.
 #include "epiphyte/kit/fuse/pads.hpp"
 
 #include <gtest/gtest.h>

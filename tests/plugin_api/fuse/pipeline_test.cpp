@@ -1,5 +1,5 @@
-// The order of all passes: every demand of the table holds, each has a graph that shows what it is for, and a provider
-// gets every pass that it does not decline.
+// The order of all passes: every requirement of the table holds, an example graph shows the need for each, and a
+// provider gets every pass that it does not decline.
 #include "epiphyte/kit/fuse/pipeline.hpp"
 
 #include <gmock/gmock.h>
@@ -58,12 +58,12 @@ std::string Image(const std::string& nodes) {
          "const pads: int64[8] = [0,0,1,1,0,0,1,1]\n" +
          nodes;
 }
-// Convolution or BatchNormalization m, and nodes that make y of it.
+// A graph with a convolution or BatchNormalization m, and nodes that make y from it.
 std::string ConvThen(const std::string& nodes) { return Image("m = Conv@11(x, w) : float[1,2,4,4]\n" + nodes); }
 std::string NormThen(const std::string& nodes) {
   return Image("m = BatchNormalization@15(x, c, c, c, c) : float[1,2,4,4]\n" + nodes);
 }
-// The weights have 64 rows: QuantizeProducts takes no shorter sums.
+// The weights have 64 rows, the shortest sums that QuantizeProducts takes.
 std::string Long(const std::string& head, const std::string& nodes) {
   std::string numbers = "1";
   for (int i = 1; i < 128; ++i) numbers += "," + std::to_string(i % 7 + 1);
@@ -72,7 +72,7 @@ std::string Long(const std::string& head, const std::string& nodes) {
   return text;
 }
 
-// Activations in the parts that exporters write, on m; T is its type.
+// Activations on m as the operators that exporters write; T is the type of m.
 const std::string kBoundsParts = "a = Max@13(m, low) : T\ny = Min@13(a, six) : T\nout y";
 const std::string kReluClipParts = "a = Relu@14(m) : T\ny = Clip@13(a, low, six) : T\nout y";
 const std::string kGeluParts =
@@ -198,7 +198,7 @@ std::vector<Example> Examples() {
   };
 }
 
-// The operators of a graph after some passes.
+// Returns the operators of a graph after the given passes.
 std::string OperatorsAfter(const std::string& text, const std::vector<Pass>& passes) {
   PassOptions options;
   options.quantize_products = true;
@@ -269,7 +269,7 @@ TEST(Pipeline, AProviderGetsEveryPassThatItDoesNotDecline) {
   }
 }
 
-// An Add of a row to a GEMM, and a Relu.
+// A GEMM, an Add of a row to it, and a Relu.
 const std::string kGraph = Dense("a = Add@14(m, b) : float[3,2]\ny = Relu@14(a) : float[3,2]\nout y");
 
 std::string RunOnGemm(const PipelineOptions& options, std::vector<Pass>* taken_back) {

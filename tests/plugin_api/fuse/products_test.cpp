@@ -1,4 +1,4 @@
-// Products and convolutions with what follows, Gemm, and what goes into a convolution's weights.
+// GEMMs and convolutions with the nodes after them, Gemm, and nodes that are folded into a convolution's weights.
 #include "epiphyte/kit/fuse/products.hpp"
 
 #include <gmock/gmock.h>
@@ -132,7 +132,7 @@ const Recogniser kFoldAll = [](kit::ir::Editor& editor) { kit::fuse::FoldIntoCon
 TEST(FoldIntoConvolutions, BatchNormalizationScalesAndShifts) {
   const kit::ir::Graph graph = RecognisedGraph(kFold, kFoldAll);
   ASSERT_EQ(NodesToText(graph), "y = Conv(x, w_folded, w_bias)\n");
-  // Factors 2 / 2 and 3 / 3; shifts 10 - 1 and 20 - 2.
+  // The factors are 2 / 2 and 3 / 3, and the shifts 10 - 1 and 20 - 2.
   EXPECT_THAT(FloatsOf(graph, graph.nodes[0].inputs[1]), ElementsAre(1, 2));
   EXPECT_THAT(FloatsOf(graph, graph.nodes[0].inputs[2]), ElementsAre(9, 18));
 }

@@ -1,4 +1,4 @@
-// QDQ units become operators on quantised numbers. Nodes that can't become one stay unchanged.
+// QDQ units become operators on quantized numbers. Nodes that can't become one stay unchanged.
 #include "epiphyte/kit/fuse/quantized.hpp"
 
 #include <gmock/gmock.h>
@@ -61,7 +61,7 @@ TEST(FuseQuantized, ProductsOfComputedMatricesWhereTheyAreTaken) {
   QuantizedOptions options;
   options.computed_products = true;
   EXPECT_EQ(Recognised(text, Quantized(options)), "y = QLinearMatMul(a, s, z, b, s, bz, s, z)\n");
-  // Sums of more than int32 holds.
+  // The sums are larger than int32 can hold.
   std::string deep =
       With(With(text, "in a: int8[3,2]", "in a: int8[3,70000]"), "in b: uint8[2,4]", "in b: uint8[70000,4]");
   deep = With(With(deep, "float[3,2]", "float[3,70000]"), "db = DequantizeLinear@13(b, s, bz) : float[2,4]",
@@ -92,7 +92,7 @@ TEST(FuseQuantized, ABiasInOtherStepsIsBroughtToThem) {
   const kit::ir::Tensor& bias = graph.FindConstant(graph.nodes[0].inputs[8])->tensor;
   EXPECT_EQ(bias.as<int32_t>()[0], 10);
   EXPECT_EQ(bias.as<int32_t>()[1], 24);
-  // But not where a step of the sums is more than a quantum, so that rounding would show.
+  // A bias is not rescaled if a step of the sums is more than an output step, because rounding would be visible.
   std::string coarse =
       With(text, "const s: float[] = [0.5]", "const s: float[] = [0.5]\nconst fine: float[] = [0.125]");
   coarse = With(coarse, "(c, s, z) : uint8", "(c, fine, z) : uint8");
@@ -100,15 +100,15 @@ TEST(FuseQuantized, ABiasInOtherStepsIsBroughtToThem) {
   EXPECT_THAT(RecognisedOperators(coarse, Quantized()), Not(HasSubstr("QLinear")));
 }
 
-// Floats don't wrap, as a bias would that a quantiser clipped to int32. The first filter's sums are within
-// 128 (1 + 2) of its bias.
+// Sums in float can't overflow, but a bias that a quantizer clipped to int32 could make int32 sums overflow. The first
+// filter's sums are within 128 (1 + 2) of its bias.
 TEST(FuseQuantized, SumsThatInt32DoesNotHoldStayInFloat) {
   for (const std::string sign : {"", "-"}) {
     const std::string most = With(kConv, "[5, 6]", "[" + sign + "2147483263, 6]");
     EXPECT_EQ(RecognisedOperators(most, Quantized()), "QLinearConv");
     EXPECT_THAT(RecognisedOperators(With(most, "83263", "83264"), Quantized()), Not(HasSubstr("QLinear")));
   }
-  // 8 columns of 40000 numbers, of which those of the last two are 127 away from their zero point.
+  // Two columns of 40000 numbers. Those of the last column are 127 away from their zero point.
   std::string numbers;
   for (int i = 0; i < 40000; ++i) numbers += i == 0 ? "0,-127" : ",0,-127";
   const std::string product =
@@ -119,7 +119,7 @@ TEST(FuseQuantized, SumsThatInt32DoesNotHoldStayInFloat) {
       "db = DequantizeLinear@13<axis=1>(b, bs, bz) : float[40000,2]\nm = MatMul@13(da, db) : float[1,2]\n"
       "y = QuantizeLinear@13(m, s, z) : uint8[1,2]\nout y\n";
   EXPECT_EQ(RecognisedOperators(product, Quantized()), "QLinearMatMul");
-  // 245 40000 219 = 2146200000, and 245 40000 220 is more than 2^31.
+  // 245 · 40000 · 219 = 2146200000, and 245 · 40000 · 220 is more than 2^31.
   EXPECT_EQ(RecognisedOperators(With(product, "bz: int8[2] = [0, 0]", "bz: int8[2] = [0, 92]"), Quantized()),
             "QLinearMatMul");
   EXPECT_THAT(RecognisedOperators(With(product, "bz: int8[2] = [0, 0]", "bz: int8[2] = [0, 93]"), Quantized()),
@@ -150,7 +150,7 @@ TEST(FuseQuantized, ABiasOfOtherChannelsIsNone) {
             "QLinearConv");
 }
 
-// The operators are those of bytes with a scale in float.
+// The fused operators take only bytes with a float scale.
 TEST(FuseQuantized, OtherNumbersAndScalesStay) {
   const std::string bytes =
       "in x: uint8[2,3]\nconst s: float[] = [0.5]\nd = DequantizeLinear@21(x, s) : float[2,3]\n"
@@ -208,7 +208,7 @@ TEST(FuseQuantized, QuantisedNumbersMayBeOutputs) {
                          "out q\n",
                  Quantized()),
       "y = QLinearConv<strides=[1,1]>(x, s, z, w, ws, wz, s, z, y_bias)\nq = Transpose(y)\n");
-  // But floats are no numbers of a unit.
+  // A float value inside a unit must not be a graph output.
   EXPECT_THAT(RecognisedOperators(kConv + "out c\n", Quantized()), Not(HasSubstr("QLinear")));
 }
 
@@ -243,10 +243,10 @@ out y
   EXPECT_EQ(Recognised(gemm, Quantized()),
             "y = epiphyte.kit::QLinearMatMul<transB=1>(a, s, z, b, s, z, s, z, y_bias)\n");
   EXPECT_THAT(bias(gemm), ElementsAre(4, 0, -4));
-  // One number for all columns.
+  // The bias is one number for all columns.
   EXPECT_THAT(bias(With(gemm, "c: float[3] = [1, 0, -1]", "c: float[] = [2]")), ElementsAre(8, 8, 8));
   EXPECT_THAT(bias(With(gemm, "c: float[3] = [1, 0, -1]", "c: float[1,3] = [1, 0, 2]")), ElementsAre(4, 0, 8));
-  // A weight matrix without transposition.
+  // The weight matrix is not transposed.
   const std::string plain = With(With(With(gemm, "<transB=1>", ""), "b: int8[3,2]", "b: int8[2,3]"),
                                  "(b, s, z) : float[3,2]", "(b, s, z) : float[2,3]");
   EXPECT_EQ(Recognised(plain, Quantized()), "y = epiphyte.kit::QLinearMatMul(a, s, z, b, s, z, s, z, y_bias)\n");
@@ -301,16 +301,16 @@ TEST(FuseQuantized, InputsOfAConcatAreBroughtToItsNumbers) {
   };
   EXPECT_EQ(Recognised(concat, Quantized()), brought("y_input0", "x", "128,128") + brought("y_input1", "k", "128,128") +
                                                  "y = Concat<axis=0>(y_input0, y_input1)\n");
-  // An input with the output's scale and zero point stays unchanged.
+  // An input that already has the output's scale and zero point is not converted.
   EXPECT_EQ(
       Recognised(With(concat, "dk = DequantizeLinear@13(k, s, z)", "dk = DequantizeLinear@13(k, t, z)"), Quantized()),
       brought("y_input0", "x", "128,128") + "y = Concat<axis=0>(y_input0, k)\n");
-  // A Relu that could only become bounds of the result stays in float.
+  // A Relu stays in float if it could only become bounds of the result.
   EXPECT_THAT(RecognisedOperators(
                   With(With(concat, "y = Quant", "r = Relu@14(m) : float[4,3]\ny = Quant"), "(m, t, z)", "(r, t, z)"),
                   Quantized()),
               HasSubstr("Concat Relu"));
-  // A provider may lack either.
+  // A provider may lack either operator.
   for (const std::string lacks : {"Concat", "QLinearElementwise"}) {
     QuantizedOptions options;
     options.takes = [&](const kit::ir::Editor&, const kit::ir::Node& node) { return node.op_type != lacks; };
@@ -398,7 +398,7 @@ out y
   EXPECT_EQ(RecognisedOperators(norm + "out m\n", Quantized()), all);
   EXPECT_EQ(RecognisedOperators(With(norm, "epsilon", "stash_type=10, epsilon"), Quantized()), all);
   EXPECT_EQ(RecognisedOperators(With(norm, "in g: float[4]", "in g: float16[4]"), Quantized()), all);
-  // Its statistics are wanted, or it is between two types.
+  // The statistics are an output, or the input and output types differ.
   const std::string statistics =
       With(With(norm, "m = Layer", "m, v = Layer"), "b) : float[2,3,4]", "b) : float[2,3,4], float[2,1,1]");
   EXPECT_EQ(RecognisedOperators(statistics + "out v\n", Quantized()), all);
@@ -416,7 +416,7 @@ TEST(FuseQuantized, NumbersBetweenNeighboursAreNoMove) {
   EXPECT_THAT(RecognisedOperators(resize, Quantized()), HasSubstr("DequantizeLinear"));
   const std::string nearest = With(resize, "linear", "nearest");
   EXPECT_EQ(RecognisedOperators(nearest, Quantized()), "Resize");
-  // Beyond the edges a float of an attribute counts.
+  // In this mode, positions beyond the edges get a float attribute's value, which is not a quantized number.
   EXPECT_THAT(
       RecognisedOperators(
           With(nearest, "nearest\"", "nearest\", coordinate_transformation_mode=\"tf_crop_and_resize\""), Quantized()),
@@ -428,17 +428,17 @@ TEST(FuseQuantized, ReluThatStandsAloneIsAClip) {
       kMove + "m = Relu@14(dx) : float[2,3]\ny = QuantizeLinear@13(m, s, z) : uint8[2,3]\nout y\n", Quantized());
   EXPECT_EQ(kit::ir::NodesToText(graph), "y = Clip(x, y_low, y_high)\n");
   EXPECT_EQ(graph.FindConstant(graph.nodes[0].inputs[1])->tensor.as<uint8_t>()[0], 128);
-  EXPECT_EQ(graph.nodes[0].since_version, 13);  // the first one after those of floats alone
+  EXPECT_EQ(graph.nodes[0].since_version, 13);  // the first version that takes more types than floats
 }
 
 TEST(FuseQuantized, ReluThatDoesMoreThanAClipIsElementWise) {
   const std::string relu = kMove + "m = Relu@14(dx) : float[2,3]\ny = QuantizeLinear@13(m, s, z) : uint8[2,3]\nout y\n";
   EXPECT_EQ(RecognisedOperators(With(relu, "(m, s, z)", "(m, t, z)"), Quantized()), "QLinearElementwise");
-  // The second one's bounds are the unit's.
+  // The unit takes the bounds of the second Relu.
   const std::string two =
       With(With(relu, "y = Quant", "lo = Relu@14(m) : float[2,3]\ny = Quant"), "(m, s, z)", "(lo, s, z)");
   EXPECT_THAT(Recognised(two, Quantized()), HasSubstr("QLinearElementwise<code=[6,0,-1], high=255, low=128"));
-  // Bounds in the wrong order are the upper one, which no Clip of integers says.
+  // If the lower bound exceeds the upper one, the result is the upper one. No Clip of integers expresses that.
   const std::string empty = With(With(relu, "const z", "const lo: float[] = [3]\nconst hi: float[] = [1]\nconst z"),
                                  "Relu@14(dx)", "Clip@13(dx, lo, hi)");
   EXPECT_EQ(RecognisedOperators(empty, Quantized()), "QLinearElementwise");

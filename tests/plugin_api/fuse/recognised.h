@@ -16,7 +16,7 @@ namespace epiphyte::test {
 
 using Recogniser = std::function<void(kit::ir::Editor& editor)>;
 
-// The graph behind it, which has passed Check: each value is made before it is read.
+// Returns the graph after the recogniser. The graph has passed Check: each value is made before it is read.
 inline kit::ir::Graph RecognisedGraph(std::string_view text, const Recogniser& recogniser) {
   kit::ir::Graph graph = kit::ir::FromText(text);
   kit::ir::Editor editor(graph);
@@ -25,18 +25,18 @@ inline kit::ir::Graph RecognisedGraph(std::string_view text, const Recogniser& r
   kit::ir::Check(graph);
   return graph;
 }
-// Nodes of RecognisedGraph, one a line.
+// Returns the nodes of RecognisedGraph, one per line.
 inline std::string Recognised(std::string_view text, const Recogniser& recogniser) {
   return kit::ir::NodesToText(RecognisedGraph(text, recogniser));
 }
-// Operators of RecognisedGraph in order, "Conv Relu".
+// Returns the operators of RecognisedGraph in order, such as "Conv Relu".
 inline std::string RecognisedOperators(std::string_view text, const Recogniser& recogniser) {
   std::string list;
   for (const kit::ir::Node& node : RecognisedGraph(text, recogniser).nodes)
     list += (list.empty() ? "" : " ") + node.op_type;
   return list;
 }
-// `text` with the first `from` replaced.
+// Returns `text` with the first occurrence of `from` replaced.
 inline std::string With(std::string text, std::string_view from, std::string_view to) {
   return text.replace(text.find(from), from.size(), to);
 }

@@ -1,4 +1,4 @@
-// Rotary embeddings in the spellings of exporters.
+// Rotary embeddings as exporters write them.
 #include "epiphyte/kit/fuse/rotary.hpp"
 
 #include <gtest/gtest.h>
@@ -90,7 +90,7 @@ TEST(FuseRotaryEmbedding, AnglesForAllRowsOfABatchAreRepeated) {
             "sin/half = Slice(sin, sin/begin, sin/end, sin/axis)\nsin/cache = Squeeze(sin/half, sin/axes)\n"
             "sin/batches = Expand(sin/cache, sin/shape)\n"
             "y = RotaryEmbedding(x, cos/batches, sin/batches)\n");
-  // The angles of two batches share the tables made from one row.
+  // The angles of two batches share the tables that are made from one row.
   EXPECT_EQ(RecognisedOperators(head + text + Turn("z", "w", "float[1,4,3,8]"), kFuse),
             "Concat Unsqueeze Cos Sin Slice Squeeze Expand Slice Squeeze Expand RotaryEmbedding RotaryEmbedding");
 }
@@ -132,7 +132,7 @@ TEST(FuseRotaryEmbedding, HalvesThatAreTurnedApart) {
             std::string::npos);
 }
 
-// Angles that are looked up.
+// A graph in which angles are looked up in tables.
 const std::string kTables = R"(
 in x: float[2,2,3,8]
 in p: int64[2,3]

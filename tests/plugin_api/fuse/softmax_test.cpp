@@ -1,4 +1,4 @@
-// Softmax and LogSoftmax in the spellings of exporters.
+// Softmax and LogSoftmax as exporters write them.
 #include "epiphyte/kit/fuse/softmax.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Check refuses invalid graphs with a message that says why, and sorts nodes into an order in which they can run.
+// Check refuses invalid graphs with a message that gives the reason. SortNodes puts nodes into executable order.
 #include "epiphyte/kit/graph/check.hpp"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ std::string MessageOf(const Body& body) {
   return "";
 }
 
-// Check's message for a valid graph after `change`.
+// Applies `change` to a valid graph, and returns Check's message.
 std::string Refusal(const std::function<void(Graph&)>& change) {
   Graph graph = FromText(
       "in x: float[2,-1]\nconst w: float[2] = [1, 2]\nconst t: string[1] = [\"a\"]\nconst b: bool[1] = [1]\n"

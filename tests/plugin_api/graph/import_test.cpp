@@ -1,4 +1,4 @@
-// The host's graph as IR: what an honest host says arrives, and what makes no sense is refused.
+// The host's graph as IR: a valid graph is imported unchanged, and an invalid one is refused.
 #include "epiphyte/kit/graph/import.hpp"
 
 #include <gmock/gmock.h>
@@ -328,11 +328,11 @@ TEST(DropConstant, TakesNoBytesThatAnotherConstantHasToo) {
     graph.AddConstant("w" + std::to_string(graph.constants.size()), tensor, Constant::Storage::kBorrowed);
     graph.constants.back().handle = of;
   };
-  add(65536, 32768, handle);  // alone
+  add(65536, 32768, handle);  // overlaps no other constant
   add(0, 32768, handle);
-  add(16384, 32768, nullptr);  // a rewrite's, over the end of the one before and the start of the next
+  add(16384, 32768, nullptr);  // made by a rewrite; overlaps the previous and the next constant
   add(32768, 32768, handle);
-  add(98304, 4, handle);  // not worth a call
+  add(98304, 4, handle);  // too small to be worth a call
   EXPECT_EQ(kit::ir::Droppable(graph), (std::vector<bool>{true, false, false, false, false}));
 }
 

@@ -1,4 +1,4 @@
-// Graphs as text: a written graph is read back unchanged, and an error names the line that can't be read.
+// Graphs as text: a written graph is read back unchanged. An error names the line that can't be read.
 #include "epiphyte/kit/graph/text.hpp"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// The message that reading fails with; "" when it doesn't.
+// Returns the message of the error when the text is read; "" if there is none.
 std::string Refusal(std::string_view text) {
   try {
     FromText(text);

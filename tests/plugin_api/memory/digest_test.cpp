@@ -1,4 +1,4 @@
-// Digests of bytes, and of bytes that will be filled up with zeros.
+// Digests of bytes, and of bytes that will be padded with zeros.
 #include <gtest/gtest.h>
 
 #include <string>

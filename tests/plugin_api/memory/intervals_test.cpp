@@ -1,4 +1,5 @@
-// Placing values in an arena: what lives at the same time must not overlap, and the arena must not grow without need.
+// Placing values in an arena: values with overlapping lifetimes must not overlap in memory, and the arena must not grow
+// without need.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -43,7 +44,7 @@ TEST(PlaceIntervals, AChainNeedsTwoBuffers) {
 }
 
 TEST(PlaceIntervals, ASmallValueGoesIntoAGapBetweenLargerOnes) {
-  // The gap that the second leaves when it dies takes the fourth.
+  // The fourth value takes the gap that the second leaves at the end of its lifetime.
   std::vector<MemoryInterval> intervals = {{4096, 0, 9}, {2048, 0, 3}, {4096, 2, 9}, {1024, 5, 9}};
   const uint64_t total = PlaceIntervals(intervals);
   EXPECT_EQ(total, 4096u + 2048u + 4096u);
@@ -52,7 +53,7 @@ TEST(PlaceIntervals, ASmallValueGoesIntoAGapBetweenLargerOnes) {
 
 TEST(PlaceIntervals, RandomLifetimesNeverOverlap) {
   std::mt19937 random(7);
-  // The second size is above the limit beyond which another method is used.
+  // PlaceIntervals uses another method for more intervals than a limit; the second size is above it.
   for (const int count : {500, 6000}) {
     std::vector<MemoryInterval> intervals;
     for (int i = 0; i < count; ++i) {
@@ -71,7 +72,7 @@ TEST(PlaceIntervals, OffsetsKeepToTheAlignmentThatADeviceAsksFor) {
 }
 
 TEST(PlaceIntervals, SizesThatNoMemoryCouldHoldAreRefused) {
-  for (const size_t count : {size_t{1}, size_t{5000}}) {  // by either method
+  for (const size_t count : {size_t{1}, size_t{5000}}) {  // one size for each method
     std::vector<MemoryInterval> huge(count, {UINT64_MAX - 10, 0, 1});
     EXPECT_THAT([&] { PlaceIntervals(huge); }, ThrowsMessage<kit::Error>(HasSubstr("more than 2^56 bytes")));
     std::vector<MemoryInterval> sum(count + 1, {uint64_t{1} << 56, 0, 1});

@@ -1,5 +1,5 @@
-// The memory plan of a graph with known shapes: no value that is still needed is overwritten, and memory is shared if
-// possible.
+// The memory plan of a graph with known shapes: no value that is still needed is overwritten, and memory is shared
+// where possible.
 #include <gmock/gmock.h>
 
 #include <random>
@@ -29,7 +29,7 @@ int32_t AddValue(Graph& graph, std::vector<int64_t> dims) {
   return graph.AddValue(std::move(value));
 }
 
-// A node over `inputs`; its output, of `dims`.
+// Adds a node that reads `inputs`. Returns its output, which has the shape `dims`.
 int32_t AddNode(Graph& graph, const char* op_type, std::vector<int32_t> inputs, std::vector<int64_t> dims) {
   Node node;
   node.op_type = op_type;
@@ -76,7 +76,7 @@ TEST(StaticPlan, InputsOutputsAndConstantsAreNotInTheArenaUnlessWanted) {
   const StaticPlan whole = PlanMemory(graph, options);
   EXPECT_EQ(At(whole, weights).origin, Origin::kNone);
   EXPECT_EQ(At(whole, out).origin, Origin::kFresh);
-  EXPECT_EQ(whole.arena_bytes, 128u);  // the input is gone when the output is made
+  EXPECT_EQ(whole.arena_bytes, 128u);  // the input's lifetime has ended when the output is made
 }
 
 TEST(StaticPlan, AChainInPlaceNeedsOnePlace) {
@@ -89,7 +89,7 @@ TEST(StaticPlan, AChainInPlaceNeedsOnePlace) {
   EXPECT_EQ(At(plan, value).origin, Origin::kInPlace);
   EXPECT_EQ(At(plan, value).source, value - 1);
   EXPECT_EQ(At(plan, value).offset, At(plan, first).offset);
-  EXPECT_EQ(plan.arena_bytes, 128u);  // with the last one's
+  EXPECT_EQ(plan.arena_bytes, 128u);  // including the last node's output
 }
 
 TEST(StaticPlan, WhatIsReadLaterIsNotWrittenOver) {
@@ -104,7 +104,7 @@ TEST(StaticPlan, WhatIsReadLaterIsNotWrittenOver) {
   EXPECT_EQ(At(plan, b).origin, Origin::kFresh);     // a is read again
   EXPECT_EQ(At(plan, view).origin, Origin::kAlias);  // alias of b
   EXPECT_EQ(At(plan, view).offset, At(plan, b).offset);
-  EXPECT_EQ(At(plan, c).origin, Origin::kFresh);  // b, which lies where view does, is read again
+  EXPECT_EQ(At(plan, c).origin, Origin::kFresh);  // b has the same memory as view and is read again
   EXPECT_NE(At(plan, c).offset, At(plan, b).offset);
   EXPECT_EQ(At(plan, last).origin, Origin::kFresh);
 }
@@ -151,7 +151,8 @@ TEST(StaticPlan, ValuesWithoutASizeAreNamed) {
   expect({int64_t{1} << 40, 1 << 20}, EP_TYPE_FLOAT, EP_KIND_TENSOR, "at most 2^44 elements expected");
 }
 
-// Runs a graph over its plan with numbers that name their maker: a read must find what was made last for that value.
+// Executes a graph on its plan with the value's number as content. A read must find the number of the value that it
+// reads.
 TEST(StaticPlan, RandomGraphsReadWhatWasWritten) {
   std::mt19937 random(11);
   for (int round = 0; round < 200; ++round) {
@@ -160,7 +161,7 @@ TEST(StaticPlan, RandomGraphsReadWhatWasWritten) {
     std::vector<int32_t> made = {0};
     for (int n = 0; n < 40; ++n) {
       const char* op = ops[random() % 4];
-      // Prefers recent values, so that older ones die.
+      // Recent values are preferred, so that lifetimes of older values end.
       const auto pick = [&] { return made[made.size() - 1 - random() % std::min<size_t>(made.size(), 6)]; };
       std::vector<int32_t> inputs = {pick()};
       if (op[0] == 'A') inputs.push_back(pick());
@@ -175,7 +176,7 @@ TEST(StaticPlan, RandomGraphsReadWhatWasWritten) {
     options.place_outputs = random() % 2 == 0;
     const StaticPlan plan = PlanMemory(graph, options);
 
-    // For each 64 bytes the value that lies there; for an alias, the value that it aliases.
+    // For each 64 bytes of the arena, the value stored there. For an alias, the value that it aliases.
     std::vector<int32_t> arena(plan.arena_bytes / 64, -1);
     std::vector<int32_t> content(graph.values.size());
     for (size_t v = 0; v < content.size(); ++v) content[v] = static_cast<int32_t>(v);

@@ -1,4 +1,4 @@
-// Weights of one plan lie side by side, and go back to the system one by one.
+// Weights of one plan are adjacent in memory, and each can be returned to the system on its own.
 #include "epiphyte/kit/memory/weight_arena.hpp"
 
 #include <gtest/gtest.h>

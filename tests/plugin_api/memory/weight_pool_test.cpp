@@ -1,4 +1,4 @@
-// Equal weights are stored once, as long as they are referenced. Memory from the heap is aligned.
+// Equal weights are stored once as long as they are referenced. Memory from the heap is aligned.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -70,7 +70,7 @@ TEST(Heap, MemoryIsAlignedHoweverLarge) {
 TEST(Heap, GivesWeightsBackToTheSystemAtOnceWhateverLiesBetweenThem) {
   constexpr uint64_t kMiB = uint64_t{1} << 20;
   void* volatile block = std::malloc(30 * kMiB);
-  std::free(block);  // from now on glibc keeps blocks of this size
+  std::free(block);  // afterwards glibc keeps blocks of this size
   for (const uint64_t bytes : {kMiB, 8 * kMiB}) {
     std::vector<std::shared_ptr<void>> weights, between;
     for (int i = 0; i < 16; ++i) {

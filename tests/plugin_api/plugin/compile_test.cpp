@@ -1,4 +1,4 @@
-// Compiling with the kit: all partitions at once or one by one, declined ones, progress in parts, cancelling.
+// Compiling with the kit: all partitions at once or one by one, declined partitions, progress in parts, cancelling.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// Three nodes that nothing connects.
+// A model of three unconnected nodes.
 constexpr std::string_view kThree = R"(<ir_version: 8, opset_import: ["" : 17]>
   g (float[2] x) => (float[2] a, float[2] b, float[2] c) { a = Abs(x) b = Neg(x) c = Exp(x) })";
 
@@ -26,7 +26,7 @@ class KitCompile : public testing::Test {
       }
     };
   }
-  // The reports are kept; from number `cancelled` on, the user has cancelled.
+  // Compiles and keeps the progress reports. From report number `cancelled` on, the user has cancelled.
   core::CompiledPartitions Compile(size_t cancelled = SIZE_MAX) {
     core::ProviderConfig config;
     config.progress = [this, cancelled](uint64_t done, uint64_t total, const std::string& text) {
@@ -84,7 +84,7 @@ TEST_F(KitCompile, ADeclinedPartitionGoesBackWithItsReason) {
   EXPECT_EQ(Run(*compiled.kernels[2]), 12);
 }
 
-// One by one, as a class that overrides Compile.
+// A class that overrides Compile gets the partitions one by one.
 class OneByOne final : public kit::Provider {
  public:
   explicit OneByOne(std::function<std::unique_ptr<kit::Kernel>(const kit::Partition&)> compile)

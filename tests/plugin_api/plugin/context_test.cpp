@@ -1,4 +1,4 @@
-// Contexts made with the kit: everything a node can say, several payloads and sources, share groups, loading, verdicts.
+// Contexts made with the kit: all attributes of a node, several payloads and sources, share groups, loading, verdicts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-// Two nodes that are a partition each.
+// A model of two nodes, each a partition of its own.
 constexpr std::string_view kTwo = R"(<ir_version: 8, opset_import: ["" : 17]>
   g (float[1] x) => (float[1] a, float[1] b) { a = Abs(x) b = Neg(x) })";
 
@@ -35,7 +35,7 @@ class KitContext : public testing::Test {
     model_ = scripted_.harness().Compile(*provider_, kTwo);
     return Save(*provider_);
   }
-  // The context nodes of the model that Saved compiled.
+  // Returns the context nodes of the model that Saved compiled.
   std::vector<core::ContextNodeToLoad> NodesToLoad() const {
     std::vector<core::ContextNodeToLoad> nodes;
     for (const core::Partition& partition : model_.partitions) {
@@ -121,7 +121,7 @@ TEST_F(KitContext, AContextWithoutAVersionIsNotWritten) {
   EXPECT_THAT(FailureOf([&] { Saved(); }), AllOf(HasSubstr("without a version"), HasSubstr("kSdkVersion")));
 }
 
-// Providers that override the short way, run by the scripted one.
+// A provider that overrides the simple functions SaveContext and LoadContext. The scripted provider calls it.
 class Short final : public kit::Provider {
  public:
   void SaveContext(const std::vector<std::string>& partitions, kit::ContextWriter& writer) override {
@@ -177,13 +177,13 @@ TEST_F(KitContext, NodesGetTheirPayloads) {
   const std::vector<core::ContextBlob> blobs = {ToBlob("-g_scripted_1"), ToBlob("--g_scripted_0")};
   std::vector<core::ContextNodeToLoad> nodes = NodesToLoad();
   nodes[0].blob = 1;
-  nodes[1].blob = -1;  // in any of them
+  nodes[1].blob = -1;  // in any payload
   nodes[1].main_context = 0;
   auto loader = scripted_.Make();
   const auto kernels = loader->LoadContext(nodes, blobs);
   EXPECT_THAT(RunKernel(*kernels[0], {Floats({1}, {10})}), ElementsAre(12));
   EXPECT_THAT(RunKernel(*kernels[1], {Floats({1}, {10})}), ElementsAre(11));
-  // It must be in the one that the node names.
+  // A partition must be in the payload that its node names.
   nodes[0].blob = 0;
   EXPECT_THAT(FailureOf([&] { scripted_.Make()->LoadContext(nodes, blobs); }),
               AllOf(StartsWith("INVALID_GRAPH"), HasSubstr("it isn't in this payload")));
@@ -276,7 +276,7 @@ TEST_F(KitVerdict, TheDefaultLooksAtTheSourceAndWhatTheNodeSays) {
   core::ContextHeader header;
   header.source = "OlderScripted";
   EXPECT_EQ(Judge(header).verdict, core::ContextVerdict::kOptimal);
-  header.hardware_architecture = "scripted";  // as the plugin's only device
+  header.hardware_architecture = "scripted";  // the architecture of the plugin's only device
   EXPECT_EQ(Judge(header).verdict, core::ContextVerdict::kOptimal);
   header.hardware_architecture = "x1";
   EXPECT_EQ(Judge(header).verdict, core::ContextVerdict::kUnsupported);

@@ -1,4 +1,4 @@
-// The descriptor of a plugin made with the kit. Each host has a plugin object of its own.
+// The descriptor of a plugin made with the kit. Each host has its own plugin object.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ class Plain : public kit::Provider {
   bool Supports(const kit::NodeView&, std::string*) override { return false; }
   std::unique_ptr<kit::Kernel> Compile(const kit::Partition&) override { return nullptr; }
 };
-// Saving and loading are there, and switched off.
+// A provider that implements saving and loading, but switches contexts off.
 class Silent : public Plain {
  public:
   static constexpr bool kMakesContexts = false;
@@ -42,7 +42,7 @@ const EpPluginDescriptor* OfPlain() { return EPIPHYTE_KIT_DESCRIPTOR(Plain, "pla
 const EpPluginDescriptor* OfSilent() { return EPIPHYTE_KIT_DESCRIPTOR(Silent, "silent", "tests", "1.0.0", "A"); }
 const EpPluginDescriptor* OfSaving() { return EPIPHYTE_KIT_DESCRIPTOR(Saving, "saving", "tests", "1.2.3", "A", "B"); }
 
-// A host of the test's own: the core's host, with statuses that it counts.
+// The core's host with a counter for statuses.
 class Host {
  public:
   Host() : status_(*core::HostInfo()->status), info_(*core::HostInfo()) {
@@ -66,7 +66,7 @@ constexpr EpKeyValue kVendorParameters[] = {{"driver", "fast"}, {"empty", ""}};
 constexpr EpPluginEnvironment kEnvironment = {
     sizeof(EpPluginEnvironment), 2, "/lib.so", "/", "", "tests", kVendorParameters};
 
-// A plugin in a host, as long as it lives.
+// A plugin in a host; the destructor destroys it.
 class InHost {
  public:
   InHost(const EpPluginDescriptor* descriptor, const EpHostInfo& host) : host_(host), descriptor_(descriptor) {
@@ -81,7 +81,7 @@ class InHost {
     EXPECT_EQ(count, 1u);
     return devices[0];
   }
-  // The message of CreateProvider's failure, "" for none.
+  // Returns the message of CreateProvider's error; "" if it succeeds.
   std::string Create(std::vector<EpKeyValue> options = {}) const {
     const uint32_t device = 0;
     EpProviderConfig config = {};
@@ -140,7 +140,7 @@ TEST(KitDescriptor, ATableOfOptionsIsThereWhenTheyAreDeclared) {
   EXPECT_EQ(OfPlain()->GetExtension(plain.handle(), EP_SCHEMA_EXTENSION), nullptr);
 }
 
-// Brings an operator, and has tables of its own.
+// A provider with an operator and an extension table of its own.
 class Bringing : public Plain {
  public:
   using Plain::Plain;

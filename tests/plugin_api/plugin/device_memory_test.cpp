@@ -27,7 +27,7 @@ struct Bytes final : kit::DeviceBuffer {
   std::vector<std::byte> data;
 };
 
-// Copies at once; its points are reached when the test says so.
+// A stream that copies at once. Its points are reached when the test says so.
 class Queue final : public kit::DeviceStream {
  public:
   Queue() { ++live_streams; }
@@ -119,7 +119,7 @@ class KitDeviceMemory : public testing::Test {
     EXPECT_EQ(live_streams, 0);
   }
 
-  // "OK", or code and message.
+  // Returns "OK", or code and message. Releases the status.
   static std::string Text(EpStatus* status) {
     if (status == nullptr) return "OK";
     const EpStatusApi& api = *core::HostInfo()->status;
@@ -228,7 +228,7 @@ TEST_F(KitDeviceMemory, ListenersAreCalledAtTheirPointsAndAnEarlierOneThatComesL
   Heard heard;
   Listener late{&heard, "second"}, early{&heard, "first"}, reached{&heard, "again"};
   EXPECT_EQ(api_->OnReached(stream, second, Listener::Call, &late), nullptr);
-  std::this_thread::sleep_for(std::chrono::milliseconds(5));  // the thread waits for the second by now
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));  // by now the thread waits for the second point
   EXPECT_EQ(api_->OnReached(stream, first, Listener::Call, &early), nullptr);
   queue.Reach(first);
   heard.Await(1);
@@ -248,7 +248,7 @@ TEST_F(KitDeviceMemory, ListenersOfAStreamThatFailsHearWhy) {
   EXPECT_EQ(api_->OnReached(stream, 1, Listener::Call, &a), nullptr);
   EXPECT_EQ(api_->OnReached(stream, 9, Listener::Call, &b), nullptr);
   kit::StreamOf<Queue>(stream).Fail();
-  api_->DestroyStream(stream);  // after both
+  api_->DestroyStream(stream);  // after both listeners were called
   EXPECT_THAT(heard.calls, testing::UnorderedElementsAre("a: the queue is lost", "b: the queue is lost"));
 }
 

@@ -52,7 +52,7 @@ class PlainProvider : public kit::Provider {
 
 constexpr EpPluginEnvironment kEnvironment = {sizeof(EpPluginEnvironment), 0, "", "", "", "", nullptr};
 
-// A plugin of this host's, as long as it lives.
+// A plugin in this host; the destructor destroys it.
 class InHost {
  public:
   explicit InHost(const EpPluginDescriptor* descriptor) : descriptor_(descriptor) {

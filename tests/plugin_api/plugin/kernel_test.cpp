@@ -1,4 +1,4 @@
-// Kernels made with the kit: states, exclusive ones, and what a run hands out.
+// Kernels made with the kit: states, exclusive kernels, and functions of a run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ constexpr std::string_view kOne = R"(<ir_version: 8, opset_import: ["" : 17]>
 
 class KitKernel : public testing::Test {
  protected:
-  // The kernel of a model of one node.
+  // Returns the kernel of a model of one node.
   core::Kernel& Compile(std::function<std::unique_ptr<kit::Kernel>()> make, std::string_view text = kOne) {
     scripted_.script.compile = [make = std::move(make)](kit::Compilation& all) { all.SetKernel(0, make()); };
     provider_ = scripted_.Make();
@@ -129,7 +129,7 @@ TEST_F(KitKernel, OneThatIsExclusiveRunsAlone) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// Whatever a lambda does.
+// A kernel that calls a lambda.
 class ScriptedKernel final : public kit::Kernel {
  public:
   explicit ScriptedKernel(std::function<void(const kit::Run& run)> execute) : execute_(std::move(execute)) {}
@@ -141,7 +141,7 @@ class ScriptedKernel final : public kit::Kernel {
 
 class KitRun : public KitKernel {
  protected:
-  // The other nodes stay without a kernel.
+  // The claims leave all other nodes without a kernel.
   void ClaimOnly(const char* op_type) {
     scripted_.script.claim = [op_type](const kit::GraphView& graph, kit::Claims& claims) {
       for (const kit::NodeView& node : graph.nodes())

@@ -1,4 +1,4 @@
-// Options as the kit declares and reads them; the host's reader must believe each declaration.
+// Options as the kit declares and reads them. The host must accept each declaration.
 #include "epiphyte/kit/plugin/options.hpp"
 
 #include <gmock/gmock.h>
@@ -92,7 +92,7 @@ TEST(KitOptions, AreReadTypedAsGiven) {
   EXPECT_EQ(options.Text("label"), "a b");
 }
 
-// A host that doesn't know the extension checks nothing.
+// A host that doesn't know the extension does not check options, so the kit does.
 TEST(KitOptions, WhatAHostLetsThroughIsCheckedAgain) {
   EXPECT_EQ(Refused({{"tile", "2"}}),
             "option 'tile' is unknown; there are precision, tiles, seed, scale, quiet, label");
@@ -104,8 +104,8 @@ TEST(KitOptions, WhatAHostLetsThroughIsCheckedAgain) {
   EXPECT_EQ(Refused({{"quiet", "maybe"}}), "option 'quiet' is 'maybe', 0 or 1 expected");
 }
 
-// The rule of ep_options.h stands twice: the kit has typed bounds, the host has a plugin's texts, and neither includes
-// the other. They differ in one point: users may write true and false, and the host passes 1 and 0 on.
+// The rule of ep_options.h is implemented twice: the kit has typed bounds, the host has a plugin's texts, and neither
+// includes the other. There is one difference: users may write true and false, which the host passes as 1 and 0.
 TEST(KitOptions, TheKitAndTheHostTakeTheSameValues) {
   const OptionTable table(kOptions);
   const std::vector<OptionDeclaration> declared = AsTheHostReads(table);
@@ -138,7 +138,7 @@ TEST(KitOptions, ReadingOneThatIsNotInTheTableIsThePluginsMistake) {
   EXPECT_THAT(Thrown(EP_STATUS_FAIL, [&] { options.Bool("tiles"); }), HasSubstr("or with another type"));
 }
 
-// In a constexpr table these are errors of the compiler.
+// In a constexpr table, these are errors at compile time.
 TEST(KitOptions, ADeclarationThatCannotHoldIsRefusedWithItsName) {
   EXPECT_EQ(Thrown(EP_STATUS_FAIL, [] { Option::Int("tiles", 9, "how many", 1, 8); }),
             "option 'tiles' has a default out of its range; mend its declaration");

@@ -1,4 +1,4 @@
-// Listeners to points: each is called once, when its own point is reached or never will be.
+// Listeners to points: each is called once, when its point is reached or can no longer be reached.
 #include "epiphyte/kit/plugin/point_listeners.hpp"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::SizeIs;
 
-// Points that are reached when the test says so. 100 is an invalid point, which is detected when 1 is reached.
+// Points that are reached when the test says so. Point 100 is invalid, which is detected when point 1 is reached.
 class Points {
  public:
   void Reach(uint64_t point) {

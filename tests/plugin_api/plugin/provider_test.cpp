@@ -1,4 +1,4 @@
-// Information about the session that a provider made with the kit gets at construction.
+// The information about the session that a provider made with the kit gets at construction.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ TEST(KitProvider, RunsLoopsOnTheSessionsThreads) {
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(sums[static_cast<size_t>(i)], i);
 }
 
-// State that the sessions of a group share.
+// State that the sessions of a share group share.
 struct Workspace {
   Workspace() { ++alive; }
   ~Workspace() { --alive; }

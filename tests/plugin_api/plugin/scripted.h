@@ -1,4 +1,4 @@
-// ScriptedPlugin: a kit plugin in this process. A test writes each of its calls.
+// ScriptedPlugin: a kit plugin in this process. Each of its functions calls a lambda of the test.
 //
 //   Scripted scripted;
 //   scripted.script.claim = [](const kit::GraphView& graph, kit::Claims& claims) { … };
@@ -18,7 +18,7 @@
 
 namespace epiphyte::test {
 
-// Adds a number to its input.
+// A kernel that adds a number to its input.
 class AddKernel : public kit::Kernel {
  public:
   explicit AddKernel(float number) : number_(number) {}
@@ -32,8 +32,8 @@ class AddKernel : public kit::Kernel {
   float number_;
 };
 
-// Defaults for empty members: every node is claimed, partitions get kernels that add nothing, contexts are one empty
-// payload.
+// Defaults for empty members: every node is claimed, partitions get kernels that add nothing, and contexts are one
+// empty payload.
 struct Script {
   std::function<void(const kit::ProviderConfig& config)> create;
   std::function<void(const kit::GraphView& graph, kit::Claims& claims)> claim;
@@ -85,14 +85,14 @@ class Scripted {
   std::shared_ptr<core::Provider> Make(core::ShareMembership share = {}) const {
     return harness_.Make(std::move(share));
   }
-  // A provider's claims for a model.
+  // Returns the provider's claims for a model.
   core::Capability Claim(core::Provider& provider, std::string_view text) {
     const std::string bytes = OnnxFromText(text);
     models_.push_back(core::ReadModelMemory(bytes.data(), bytes.size(), nullptr, {}));
     models_.back().graph->Finalize();
     return provider.GetCapability(*models_.back().graph);
   }
-  // Names of nodes, taken from their first outputs.
+  // Returns the names of the nodes' first outputs.
   static std::vector<std::string> NamesOf(const std::vector<core::Node*>& nodes) {
     std::vector<std::string> names;
     for (const core::Node* node : nodes) names.emplace_back(node->outputs()[0]->name());
@@ -124,7 +124,7 @@ class Scripted {
     return environment;
   }
 
-  static inline Scripted* running_ = nullptr;  // one at a time
+  static inline Scripted* running_ = nullptr;  // the only instance
   ProviderHarness harness_;
   std::vector<core::Model> models_;
 };

@@ -18,7 +18,7 @@ using core::ValuePtr;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// doubler takes the Adds, cpu the rest: two partitions of each.
+// A model in which doubler takes the Adds and cpu the rest, in two partitions each.
 constexpr std::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17]>
   g (float[2] x) => (float[2] y) {
     a = Add(x, x)
@@ -131,8 +131,8 @@ TEST_F(KitTest, NestedGraphsArePartitionedToo) {
   EXPECT_THAT(run(reloaded, false), ElementsAre(2, -6));
 }
 
-// Graphs of the same names in two payloads, with a secondary in each. The merged model records which payload each node
-// uses.
+// Two payloads have graphs of the same names, and each model has a secondary. The merged model records which payload
+// each node uses.
 TEST_F(KitTest, EmbeddedContextsMergedRunAsTheyDidApart) {
   const auto compile = [&](const std::string& name, const std::string& text) {
     SessionOptions options = OptionsFor({"doubler"});
@@ -140,7 +140,7 @@ TEST_F(KitTest, EmbeddedContextsMergedRunAsTheyDidApart) {
     options.Set("ep.context_embed_mode", "1");
     Session session(*environment_, dir_.Write(name + ".onnx", OnnxFromText(text)), options);
   };
-  std::string other(kModel);  // four times as much in its second partition
+  std::string other(kModel);  // the second partition multiplies by four times as much
   other.replace(other.find("y = Relu(d)"), 11, "e = Add(d, d) f = Add(e, e) y = Relu(f)");
   compile("one", std::string(kModel));
   compile("two", other);
@@ -154,7 +154,7 @@ TEST_F(KitTest, EmbeddedContextsMergedRunAsTheyDidApart) {
   EXPECT_THAT(FloatsOf(*outputs.at(1)), ElementsAre(0, 96));
 }
 
-// No file is named, and two payloads fit: the kit looks in both.
+// The node names no file, and two payloads have a graph of its name, so the kit searches both.
 TEST_F(KitTest, ASecondaryAmongSeveralPayloadsIsFound) {
   const auto compile = [&](const std::string& prefix) {
     SessionOptions options = OptionsFor({"doubler"});

@@ -1,4 +1,4 @@
-// kit::ReadPartition, with the cpu plugin around it: which graph of a payload a context node stands for.
+// kit::ReadPartition, tested through the cpu plugin: it finds the graph in a payload that a context node stands for.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ class StoredPartitionTest : public testing::Test {
     compiled_ = cpu_.Compile(*provider, model);
     return ToBlob(Save(*provider).payloads.at(0));
   }
-  // The outcome of loading `model`'s first node under this name.
+  // Loads `model`'s first node under this name, and returns "OK" or the error.
   std::string Load(const CompiledModel& model, std::string name, const core::ContextBlob& blob) {
     const core::Partition& partition = model.partitions.at(0);
     core::ContextNodeToLoad node;

@@ -1,4 +1,4 @@
-// The bias of a unit in the steps of its sums.
+// The bias of a QDQ unit, in steps of the unit's sums.
 #include "epiphyte/kit/qdq/bias.hpp"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ struct Found {
   std::string why;
 };
 
-// Analysis of the bias in y = Gemm(x, w, b). x has the scale 0.5 and w is `weights`.
+// Returns the analysis of the bias in y = Gemm(x, w, b). x has the scale 0.5, and w is `weights`.
 Found BiasOf(const std::string& bias, const std::string& weights = "(qw, s)") {
   kit::ir::Graph graph = kit::ir::FromText(
       Text("in q: uint8[3,3]\nconst qw: int8[3,3] = …\nconst s23: float[2,3] = [1, 1, 1, 2, 2, 2]\nx = "
@@ -41,7 +41,7 @@ TEST(QdqBias, InStepsOfTheSumsStaysAsItIs) {
 }
 
 TEST(QdqBias, InOtherStepsIsRounded) {
-  // 0.5 a step, and 0.25 is wanted.
+  // The bias has steps of 0.5; those of the sums are 0.25.
   EXPECT_THAT(*BiasOf("const qb: int32[3] = [1, -2, 3]\nb = DequantizeLinear@13(qb, s) : float[3]").bias,
               ElementsAre(2, -4, 6));
   EXPECT_THAT(*BiasOf("const qb: int32[3] = [1, -3, 2]\nconst tenth: float[] = [0.1]\n"
@@ -56,7 +56,7 @@ TEST(QdqBias, OfFloatsIsQuantized) {
 }
 
 TEST(QdqBias, HasTheStepsOfItsChannel) {
-  // Channels of 0.5 * {0.5, 1, 2}.
+  // The channels have steps of 0.5 * {0.5, 1, 2}.
   EXPECT_THAT(*BiasOf("const b: float[3] = [1, 1, 1]", "<axis=1>(qw, s3)").bias, ElementsAre(4, 2, 1));
   EXPECT_THAT(*BiasOf("const b: float[1] = [2]", "<axis=1>(qw, s3)").bias, ElementsAre(8, 4, 2));
   EXPECT_THAT(*BiasOf("const qb: int32[3] = [1, 1, 1]\nconst sb: float[3] = [0.25, 0.5, 1]\n"

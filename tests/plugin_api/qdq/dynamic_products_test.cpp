@@ -1,4 +1,4 @@
-// Products of floats that become dynamically quantised ones.
+// Float matrix products that become dynamically quantized ones.
 #include "epiphyte/kit/qdq/dynamic_products.hpp"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ void QuantizeAndFuse(kit::ir::Editor& editor) {
   kit::fuse::FuseIntegerProducts(editor);
 }
 
-// "name: type[dims] = [f(0), f(1), …]".
+// Returns "name: type[dims] = [f(0), f(1), …]".
 template <typename F>
 std::string WeightText(std::string declaration, int64_t count, const F& f) {
   std::string text = "const " + std::move(declaration) + " = [";
@@ -57,7 +57,7 @@ y = Gemm@13<alpha=0.5, transB=1>(x, w, c) : float[3,2]
 out y
 )";
   EXPECT_EQ(RecognisedOperators(text, QuantizeAndFuse), "DynamicQuantizeLinear MatMulIntegerToFloat");
-  // One row to add to the whole: no bias of columns, but still what the Gemm means.
+  // This addend has one number per row, so it isn't a bias of columns. The Gemm must still add it.
   EXPECT_EQ(RecognisedOperators(With(text, "c: float[2] = [1, 2]", "c: float[3,1] = [1, 2, 3]"), QuantizeAndFuse),
             "DynamicQuantizeLinear MatMulIntegerToFloat Add");
   for (const char* attribute : {"transA=1", "beta=0.5"})
@@ -95,7 +95,7 @@ out u
 }
 
 TEST(QuantizeProducts, WeightsAreRoundedToStepsOfTheirColumn) {
-  // Column 0 holds -127 to -64, column 1 a tenth of these, halved: steps of 1 and of 0.05.
+  // Column 0 has -127 to -64 and column 1 a twentieth of these numbers, so their steps are 1 and 0.05.
   const auto number = [](int64_t i) { return static_cast<double>(i / 2 - 127) * (i % 2 == 0 ? 1 : 0.05); };
   const std::string text = With(kMatMul, Ones("w: float[64,2]", 128), WeightText("w: float[64,2]", 128, number));
   const kit::ir::Graph graph = RecognisedGraph(text, Quantize);

@@ -1,4 +1,4 @@
-// QDQ units of the host's graph, as claims that the host can make partitions of.
+// QDQ units of the host's graph, as claims from which the host can form partitions.
 #include "epiphyte/kit/qdq/host_units.hpp"
 
 #include <gmock/gmock.h>
@@ -44,7 +44,7 @@ class Model {
   core::Model model_;
 };
 
-// "Sigmoid+Tanh: x a ra b rb", the groups with the values that their nodes make.
+// Returns each group with the values that its nodes make, such as "Sigmoid+Tanh: x a ra b rb".
 std::vector<std::string> GroupsText(const kit::qdq::HostUnits& units) {
   std::vector<std::string> texts;
   for (const kit::qdq::Group& group : units.groups) {
@@ -63,7 +63,7 @@ std::string ReasonFor(const kit::qdq::HostUnits& units, const std::string& value
   return "nothing makes " + value;
 }
 
-// Partitions that the host makes from the groups: the number of nodes in each.
+// Returns the number of nodes in each partition that the host forms from the groups.
 std::vector<size_t> PartitionSizes(core::Graph& graph, const Options& options = {}) {
   core::PartitionProvider provider{
       "units", "", [&](core::Graph& asked) {
@@ -103,7 +103,8 @@ TEST(HostUnits, ThatShareADequantizeAreOneGroup) {
   EXPECT_THAT(PartitionSizes(model.graph()), ElementsAre(6));
 }
 
-// A branch of two units around which the first one's DequantizeLinear leads to the sum; and the next such block.
+// A branch of two units. The first unit's DequantizeLinear also leads to the sum after the branch. A second such block
+// follows.
 TEST(HostUnits, BetweenThoseThatShareAreInTheirGroup) {
   Model model("(uint8[4] q) => (uint8[4] r, uint8[4] other)", R"(
     x = DequantizeLinear(q, s, z)
@@ -132,7 +133,7 @@ TEST(HostUnits, BetweenThoseThatShareAreInTheirGroup) {
   EXPECT_THAT(PartitionSizes(model.graph()), ElementsAre(21));
 }
 
-// The inner pair shares a DequantizeLinear across its branch, and the outer one across all of that.
+// The inner pair shares a DequantizeLinear across its branch. The outer pair shares one across all of that.
 TEST(HostUnits, ThatShareAroundOthersThatShareAreOneGroup) {
   Model model("(uint8[4] q) => (uint8[4] r)", R"(
     x = DequantizeLinear(q, s, z)
@@ -153,7 +154,7 @@ TEST(HostUnits, ThatShareAroundOthersThatShareAreOneGroup) {
   EXPECT_THAT(GroupsText(model.Find()), ElementsAre("Sigmoid+Tanh+Elu+Add+Add: x a ra da b rb db c rc dc y ry dy w r"));
 }
 
-// One path leads through units alone, and one through a node without a unit. The sum leaves the group, and the nodes on
+// One path leads through units only, and one through a node without a unit. The sum leaves the group, and the nodes on
 // the paths stay.
 TEST(HostUnits, OnAPathWithOthersNodesStayWhereTheyAre) {
   Model model("(uint8[4] q) => (uint8[4] r)", R"(
@@ -202,7 +203,7 @@ TEST(HostUnits, ThatShareAcrossOthersNodesAreNone) {
 }
 
 TEST(HostUnits, AreEveryTimeWhatTheHostCanMakePartitionsOf) {
-  // Ladders of sharing, with an operator of no unit at every rung in turn.
+  // A chain in which neighbouring units share nodes. One rung in turn gets an operator without a unit.
   constexpr int kRungs = 6;
   for (int gap = 0; gap <= kRungs; ++gap) {
     std::string nodes = "x0 = DequantizeLinear(q, s, z) ";
@@ -232,7 +233,7 @@ TEST(HostUnits, AreEveryTimeWhatTheHostCanMakePartitionsOf) {
 }
 
 TEST(HostUnits, OfManyThatShareOnlyThoseAreLostThatCannot) {
-  // x is read by all, and a path leads from the first through f to the last.
+  // All units read x, and a path leads from the first unit through f to the last.
   std::string nodes = "x = DequantizeLinear(q, s, z) ";
   std::string signature = "(uint8[4] q) => (";
   constexpr int kReaders = 70;

@@ -1,4 +1,4 @@
-// How one QuantizeLinear or DequantizeLinear maps numbers.
+// Reading the quantization of a QuantizeLinear or DequantizeLinear: scale, zero point, axis and types.
 #include "epiphyte/kit/qdq/quantization.hpp"
 
 #include <gmock/gmock.h>
@@ -13,10 +13,10 @@ using kit::qdq::Quantization;
 struct Read {
   std::optional<Quantization> quantization;
   std::string why;
-  kit::ir::Graph graph;  // what the quantization's tensors are in
+  kit::ir::Graph graph;  // owner of the quantization's tensors
 };
 
-// Reads the quantization of the last node.
+// Reads the quantization of the graph's last node.
 Read ReadLast(const std::string& statements) {
   Read read;
   read.graph = kit::ir::FromText(Text(statements));

@@ -1,4 +1,4 @@
-// Operators that form QDQ units, each kind in each situation: golden texts.
+// Operators that form QDQ units: each kind of operator in each situation, compared with golden texts.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -11,10 +11,10 @@ namespace {
 
 struct Row {
   const char* name;
-  const char* op;       // with version and attributes
-  const char* inputs;   // as qdq::Input: x numbers, w weights, b bias, o and v constants, p parameters
-  const char* outputs;  // y quantised, n not
-  int weight_axis;      // axis of the scales of weights if they have several
+  const char* op;       // operator with version and attributes
+  const char* inputs;   // kinds as in qdq::Input: x numbers, w weights, b bias, o and v constants, p parameters
+  const char* outputs;  // y: quantized, n: not
+  int weight_axis;      // axis of the weights' scales if there are several
   const char* expected;
 };
 
@@ -333,12 +333,12 @@ constexpr Row kRows[] = {
      "not dequantised: none: its input 1 'x1' isn't dequantised\n"},
 };
 
-// One operator with all that belongs to it, in a situation.
+// One operator with all its operands, in one situation.
 class Situation {
  public:
   Situation(const Row& row, std::string_view name) : row_(row), name_(name) {}
 
-  // False where the row doesn't know it.
+  // Returns false if the situation doesn't exist for this operator.
   bool Makes() const {
     const std::string_view inputs = row_.inputs;
     if (name_ == "float bias") return inputs.find('b') != std::string_view::npos;
@@ -371,7 +371,7 @@ class Situation {
   size_t First(char letter) const { return std::string_view(row_.inputs).find(letter); }
   size_t LastOfNumbers() const { return std::string_view(row_.inputs).find_last_of("xw"); }
 
-  // Statements that make an operator's input, `x0` and so on.
+  // Returns the statements that make an operator's input; inputs are named `x0` and so on.
   std::string Input(size_t i) const {
     const std::string n = std::to_string(i);
     const bool is_weights = row_.inputs[i] == 'w';
@@ -394,7 +394,7 @@ class Situation {
     return q + "x" + n + " = DequantizeLinear@13" + axis + "(q" + n + scales + ") : float[4,4]\n";
   }
 
-  // The operator and the nodes behind it. Names of its values end in `suffix`.
+  // Returns the operator and the nodes after it. Names of its values end in `suffix`.
   std::string Operator(const std::string& suffix) const {
     std::string inputs;
     for (size_t i = 0; i < InputCount(); ++i) inputs += (i == 0 ? "x" : ", x") + std::to_string(i);

@@ -10,7 +10,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// y = op(x, w) of a 4x4 and a 4x4, quantised to `numbers`; scales are given.
+// Returns y = op(x, w) with 4x4 operands, quantized to `numbers`, with the given scales.
 std::string Product(const std::string& op, const std::string& numbers, const std::string& weights,
                     const std::string& weight_scales) {
   return "in q: " + numbers + "[4,4]\nconst qw: " + weights + "[4,4] = …\nconst s4: float[4] = [1, 2, 3, 4]\n" +
@@ -97,7 +97,7 @@ TEST(QdqScales, TypeOfTheZeroPointIsUsedWhereNoOtherIsKnown) {
       "Sigmoid(x) -> r");
 }
 
-// The reason why a DequantizeLinear forms no unit.
+// Returns the reason why a DequantizeLinear forms no unit.
 std::string Trouble(const std::string& parameters, const std::string& inputs) {
   const std::string reason = Units(parameters + "in q: uint8[4,4]\nx = DequantizeLinear@21" + inputs +
                                        " : float[4,4]\ny = Sigmoid@13(x) : float[4,4]\nr = QuantizeLinear@13(y, s, z) "

@@ -1,4 +1,4 @@
-// Sums of products that int32 holds, and those that it doesn't.
+// Sums of products that fit into int32, and sums that don't.
 #include "epiphyte/kit/qdq/sums.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ using kit::qdq::HoldsSums;
 using kit::qdq::Quantization;
 using kit::qdq::Sums;
 
-// Weights of int8 with zero point 0, and inputs of uint8 with zero point 0, which are up to 255.
+// int8 weights with zero point 0, for uint8 inputs with zero point 0. The inputs are at most 255.
 class Weights {
  public:
   Weights(const std::vector<int64_t>& dims, std::vector<int8_t> numbers) : numbers_(std::move(numbers)) {
@@ -49,7 +49,7 @@ Sums One() {
   return {1, [](int64_t) { return int64_t{0}; }};
 }
 
-// 255 * 128 * 65793 is below 2^31, and with one more it isn't.
+// 255 * 128 * 65793 is below 2^31; with 65794 it isn't.
 TEST(HoldsSums, OfAnyNumbersByHowManyThereAre) {
   EXPECT_TRUE(Weights({65793}, {}).Hold(One()));
   EXPECT_FALSE(Weights({65794}, {}).Hold(One()));
@@ -61,7 +61,7 @@ TEST(HoldsSums, OfKnownNumbersByWhatTheyAre) {
   EXPECT_TRUE(Weights({100000}, numbers).Hold(One()));
   numbers.assign(100000, -85);
   EXPECT_FALSE(Weights({100000}, numbers).Hold(One()));
-  // Two outputs share the numbers, half each.
+  // Two outputs use half of the numbers each.
   EXPECT_TRUE(Weights({100000}, numbers).Hold({2, [](int64_t i) { return i % 2; }}));
 }
 

@@ -3,8 +3,8 @@
 //   Conv(x0, x1, _) | Relu [128, 255] -> r0
 //   Conv(x0, x2, _) -> r1, shares x0
 //
-// In the brackets, what each input is dequantised to, `_` where it isn't; behind the arrow, what each output is
-// quantised to; between the two, a Relu or Clip and what it leaves of the quantised numbers.
+// The brackets after the operator have what each input is dequantized to, or `_` if it isn't. After the arrow is what
+// each output is quantized to. Between the two is a Relu or Clip with the range of quantized numbers that it leaves.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ inline std::string UnitText(const kit::ir::Editor& editor, const kit::qdq::Unit&
   return text;
 }
 
-// A line for each unit of several nodes.
+// Returns a line for each unit of several nodes.
 inline std::string UnitsText(const kit::ir::Editor& editor, const kit::qdq::Units& found) {
   std::string text;
   for (const kit::qdq::Unit& unit : found.units) {
@@ -49,8 +49,9 @@ inline std::string UnitsText(const kit::ir::Editor& editor, const kit::qdq::Unit
   return text;
 }
 
-// Checks the invariants of every graph: Each node is in one unit, in the order of the graph. A unit reads its own
-// values or those of an earlier unit. Exactly the nodes without a QDQ unit have a reason of one line.
+// Checks invariants that hold for every graph. Each node is in exactly one unit, and units are in the order of the
+// graph. A unit reads only its own values or those of an earlier unit. Exactly the nodes without a QDQ unit have a
+// reason, of one line.
 inline void ExpectWhole(const kit::ir::Editor& editor, const kit::qdq::Units& found) {
   std::vector<int> times(static_cast<size_t>(editor.node_count()), 0);
   for (size_t u = 0; u < found.units.size(); ++u) {
@@ -78,7 +79,7 @@ inline void ExpectWhole(const kit::ir::Editor& editor, const kit::qdq::Units& fo
   }
 }
 
-// The units of a graph as text; where there are none, why `op` (what makes that value) is in none.
+// Returns the units of a graph as text. If there are none, returns why the node that makes `value` is in none.
 inline std::string UnitsOf(const std::string& text, const std::string& value, const kit::qdq::Options& options = {}) {
   kit::ir::Graph graph = kit::ir::FromText(text);
   const kit::ir::Editor editor(graph);
@@ -92,7 +93,7 @@ inline std::string UnitsOf(const std::string& text, const std::string& value, co
   return "nothing makes " + value;
 }
 
-// Scales and zero points that graphs of tests begin with.
+// Scales and zero points with which graphs of tests begin.
 inline constexpr const char* kParameters = R"(
 const s: float[] = [0.5]
 const z: uint8[] = [128]
@@ -101,7 +102,7 @@ const si: float[] = [0.25]
 const s3: float[3] = [0.5, 1, 2]
 )";
 
-// Statements behind the parameters that all of them use.
+// Returns the common parameters followed by `statements`.
 inline std::string Text(const std::string& statements) { return kParameters + statements; }
 
 inline std::string Units(const std::string& statements, const std::string& value,
@@ -109,7 +110,7 @@ inline std::string Units(const std::string& statements, const std::string& value
   return UnitsOf(Text(statements), value, options);
 }
 
-// The reason why the node that makes `value` is in no QDQ unit.
+// Returns the reason why the node that makes `value` is in no QDQ unit.
 inline std::string ReasonOf(const std::string& statements, const std::string& value,
                             const kit::qdq::Options& options = {}) {
   kit::ir::Graph graph = kit::ir::FromText(Text(statements));

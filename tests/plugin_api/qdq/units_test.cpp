@@ -1,5 +1,5 @@
 // QDQ units beyond the rows of the table: nodes shared between units, nodes between an operator and its QuantizeLinear,
-// possible scales and types, and reasons why there is no unit.
+// possible scales and types, and reasons for nodes without a unit.
 #include "epiphyte/kit/qdq/units.hpp"
 
 #include <gmock/gmock.h>
@@ -234,7 +234,7 @@ TEST(QdqUnits, OutputsThatARuleDoesNotKnowAreNotPossible) {
             "none: its output 1 'mean' can't be in a QDQ unit");
 }
 
-// --- what units share
+// --- nodes that units share
 
 constexpr const char* kTwoReaders = R"(
 in q: uint8[4]
@@ -391,7 +391,7 @@ TEST(QdqUnits, InputsThatARuleNeedsAreThere) {
             "none: its input 1 'x' is dequantised, which its kind of input can't be");
 }
 
-// --- why not
+// --- reasons for nodes without a unit
 
 TEST(QdqUnits, EveryNodeWithoutAUnitHasAReason) {
   const std::string text = R"(

@@ -1,4 +1,4 @@
-// Every operator gets DequantizeLinear nodes of its own.
+// Every operator gets its own DequantizeLinear nodes.
 #include "epiphyte/kit/qdq/unshare.hpp"
 
 #include <gmock/gmock.h>
@@ -9,7 +9,7 @@
 namespace epiphyte::test {
 namespace {
 
-// The nodes of a graph afterwards, and its units.
+// Returns the nodes of the graph afterwards, and its units.
 std::string Unshared(const std::string& statements, size_t copies) {
   kit::ir::Graph graph = kit::ir::FromText(Text(statements));
   kit::ir::Editor editor(graph);

@@ -1,4 +1,4 @@
-// Numbers from files: what does not fit is an error, never another number.
+// Numbers from files: a result that does not fit is an error, never another number.
 #include <gmock/gmock.h>
 
 #include "epiphyte/kit/shape/arithmetic.hpp"
@@ -28,7 +28,7 @@ TEST(CheckedCount, AnEmptyTensorIsCountedHoweverLargeTheOtherDimensionsAre) {
   EXPECT_EQ(kit::CheckedCount(Dims{}), 1);
   EXPECT_EQ(kit::CheckedCount(Dims{2, 3, 4}), 24);
   EXPECT_EQ(kit::CheckedCount(Dims{0, int64_t{1} << 40}), 0);
-  // Parts of it are multiplied all the same.
+  // The product is 0, but a partial product does not fit.
   EXPECT_EQ(Complaint([] {
               kit::CheckedCount(Dims{0, int64_t{1} << 40, int64_t{1} << 40});
             }),

@@ -30,7 +30,7 @@ TEST(AttentionShape, HeadsMayStandFirstOrSideBySide) {
   }
   EXPECT_EQ(ShapeText(first.Output()), "[2,8,5,12]");
   EXPECT_EQ(ShapeText(beside.Output()), "[2,5,96]");
-  // Offset of element 3 of query 4 of head 6 of image 1.
+  // The offset is that of element 3 of query 4 of head 6 in batch 1.
   EXPECT_EQ(first.Offset(1, 6, 4, 8, 5, 16) + 3, ((1 * 8 + 6) * 5 + 4) * 16 + 3);
   EXPECT_EQ(beside.Offset(1, 6, 4, 8, 5, 16) + 3, (1 * 5 + 4) * 128 + 6 * 16 + 3);
 }
@@ -60,7 +60,7 @@ TEST(AttentionShape, OperandsThatDoNotFitAreRefused) {
             "past_key and past_value must both be there, as [2,4,past,size]");
   EXPECT_THAT(complaint({2, 8, 1, 16}, {2, 4, 1, 16}, {2, 4, 1, 16}, 0, 0, &flat, &flat), HasSubstr("must both"));
   EXPECT_THAT(complaint({2, 8, 1, 16}, {2, 4, 1, 16}, {2, 4, 1, 16}, 0, 0, &past), HasSubstr("must both"));
-  // Heads of no elements are as many as a file says.
+  // With heads of 0 elements, the number of heads is limited only by the file.
   EXPECT_THAT(complaint({1, 1, 0}, {1, 1, 0}, {1, 1, 4}, int64_t{1} << 62, 1), HasSubstr("a product below 2^63"));
   EXPECT_THAT(complaint({1, 1 << 30, 0}, {1, 1 << 30, 0}, {1, 1 << 30, 0}, 4, 4), HasSubstr("fewer than 2^57"));
 }

@@ -1,4 +1,4 @@
-// Broadcasting and walks over strided memory, against the definition element by element.
+// Broadcasting and walks over strided memory, compared with the definition for each element.
 #include <gmock/gmock.h>
 
 #include <random>
@@ -33,7 +33,7 @@ TEST(BroadcastShape, SaysWhichShapesDoNotFitAndWhere) {
             "shapes [0] and [2] do not broadcast: 0 and 2 in dimension 1 from the right");
 }
 
-// Offset in a tensor of shape `dims` that element `i` of a tensor of shape `out` reads.
+// Returns the offset in a tensor of shape `dims` that element `i` of a tensor of shape `out` reads.
 int64_t Place(const Dims& out, const Dims& dims, int64_t i) {
   int64_t place = 0, stride = 1;
   for (size_t d = out.size(); d-- > 0; i /= out[d]) {
@@ -66,7 +66,7 @@ TEST(BroadcastLoop, ReadsEachElementWhereTheDefinitionDoes) {
     const Dims out = BroadcastShape(a, b);
     const BroadcastLoop<2> loop(out, {&a, &b});
     ASSERT_EQ(loop.count(), out.Count());
-    // In every share that a thread may get.
+    // The loop must be right in every share that a thread may get.
     for (int64_t share = 1; share <= loop.count() + 1; share += 3) {
       int64_t next = 0;
       for (int64_t begin = 0; begin < loop.count(); begin += share) {

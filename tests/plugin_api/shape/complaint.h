@@ -1,4 +1,4 @@
-// The error message of a kit call.
+// Expectations on the error message of a kit call.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 namespace epiphyte::test {
 
-// The message, which must be about the caller's arguments; empty when there is none.
+// Returns the message, which must be an error about the caller's arguments; empty when there is none.
 template <typename Body>
 std::string Complaint(Body&& body) {
   try {

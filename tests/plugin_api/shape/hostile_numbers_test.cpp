@@ -1,5 +1,5 @@
-// Whatever numbers a file brings: shapes come out that can be counted, or an error. Undefined arithmetic on the way is
-// found by the sanitizers that run this.
+// For any numbers from a file, the result is a shape with a countable number of elements, or an error. Sanitizers that
+// run this test detect undefined arithmetic.
 #include <gmock/gmock.h>
 
 #include <random>
@@ -44,7 +44,7 @@ class Numbers {
                                            int64_t{1} << 62,
                                            INT64_MAX - 1,
                                            INT64_MAX};
-    // Mostly small ones, or nothing would ever fit together.
+    // Most numbers are small; otherwise operands would almost never fit together.
     return random_() % 4 != 0 ? static_cast<int64_t>(random_() % 5) : kNumbers[random_() % std::size(kNumbers)];
   }
   size_t Rank(size_t most) { return random_() % (most + 1); }
@@ -73,7 +73,7 @@ kit::WindowAttributes AnyWindow(Numbers& numbers, size_t spatial) {
   return window;
 }
 
-// Tries something often; how often it gave a shape.
+// Calls `body` many times. Returns how often it succeeded.
 template <typename Body>
 int Try(Body&& body) {
   int made = 0;
@@ -164,7 +164,7 @@ TEST(HostileNumbers, ProductsGiveShapesOrErrors) {
             0);
   EXPECT_GT(Try([&] { kit::GemmShape(numbers.List(2), numbers.List(2), numbers.Flip(), numbers.Flip()); }), 0);
   EXPECT_GT(Try([&] {
-              // Alike but for a number here and there, or nothing would ever fit together.
+              // The shapes are equal except for a few numbers; otherwise they would almost never fit together.
               const Dims like = numbers.List(numbers.Flip() ? 3 : 4);
               const auto near = [&](Dims dims) {
                 if (numbers.Flip()) dims[numbers.Rank(dims.size() - 1)] = numbers.Any();

@@ -1,5 +1,5 @@
-// Results of operators that move elements: Expand, Tile, Concat, Split, Gather, Reshape and its relatives, Pad,
-// DepthToSpace, Scatter, Range.
+// Shapes and index maps of operators that move elements: Expand, Tile, Concat, Split, Gather, Reshape and its
+// relatives, Pad, DepthToSpace, Scatter, Range.
 #include <gmock/gmock.h>
 
 #include "epiphyte/kit/shape/depth_space.hpp"
@@ -101,7 +101,7 @@ TEST(Gather, TuplesTakePartsBehindTheBatch) {
   EXPECT_EQ(shape.tuples, 14);
   EXPECT_EQ(shape.run, 5);
   EXPECT_EQ(ShapeText(shape.dims), "[2,7,5]");
-  EXPECT_EQ(ShapeText(kit::GatherNdShape(Dims{3}, Dims{0}, 0).dims), "[3]");  // one tuple of no numbers
+  EXPECT_EQ(ShapeText(kit::GatherNdShape(Dims{3}, Dims{0}, 0).dims), "[3]");  // one index tuple without numbers
 }
 
 TEST(Gather, TuplesThatDoNotFitAreRefused) {

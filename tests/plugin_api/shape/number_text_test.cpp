@@ -1,4 +1,4 @@
-// Numbers as text: the shortest that reads back, without an exponent where people wouldn't write one.
+// Numbers as text: the shortest text that reads back as the same number, without an exponent for common magnitudes.
 #include "epiphyte/kit/shape/number_text.hpp"
 
 #include <gtest/gtest.h>

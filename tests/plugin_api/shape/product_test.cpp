@@ -1,4 +1,4 @@
-// Shapes of matrix products, as numpy.matmul has them.
+// Shapes of matrix products, as numpy.matmul defines them.
 #include <gmock/gmock.h>
 
 #include "epiphyte/kit/shape/product.hpp"

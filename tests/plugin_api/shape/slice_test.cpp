@@ -1,4 +1,4 @@
-// Slices by the rules of ONNX, against walking the indices.
+// Slices by the rules of ONNX, compared with walking the indices.
 #include <gmock/gmock.h>
 
 #include <vector>
@@ -16,8 +16,8 @@ using kit::SliceRange;
 using kit::SliceShape;
 using ::testing::HasSubstr;
 
-// The indices that Python's range(*slice(start, end, step).indices(dim)) walks, but for a start before the first
-// element when steps go down: ONNX has it begin with that element, Python with none.
+// Returns the indices of Python's range(*slice(start, end, step).indices(dim)). There is one difference, for a negative
+// step and a start before the first element: ONNX begins with the first element, while Python has no index.
 std::vector<int64_t> Walk(int64_t start, int64_t end, int64_t step, int64_t dim) {
   std::vector<int64_t> indices;
   const auto bound = [&](int64_t at, int64_t least, int64_t most) {

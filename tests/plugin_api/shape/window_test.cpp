@@ -1,4 +1,4 @@
-// Windows of convolutions and pools: ONNX's rules for sizes, padding and taps, and attributes that make no sense.
+// Windows of convolutions and pools: ONNX's rules for sizes, padding and taps, and invalid attributes.
 #include <gmock/gmock.h>
 
 #include "epiphyte/kit/graph/ir.hpp"
@@ -41,7 +41,7 @@ TEST(Window, IsReadFromANode) {
 
 TEST(Window, SizesFollowStridesPadsAndDilations) {
   const Window window = Window::Resolve(Attributes({2, 1}, {1, 0, 1, 2}, {1, 3}), Dims{3, 2}, Dims{7, 5});
-  EXPECT_EQ(ShapeText(window.output), "[4,4]");  // (7 + 2 - 3) / 2 + 1, 5 + 2 - 4 + 1
+  EXPECT_EQ(ShapeText(window.output), "[4,4]");  // (7 + 2 - 3) / 2 + 1 and 5 + 2 - 4 + 1
   EXPECT_EQ(ShapeText(window.OutputDims(2, 8)), "[2,8,4,4]");
 }
 
@@ -61,7 +61,7 @@ TEST(Window, SamePaddingGivesOneOutputAStrideAndSaysWhereTheOddOneGoes) {
   EXPECT_EQ(ShapeText(valid.output), "[2]");
 }
 
-// Taps one by one.
+// Compares with counting the taps one by one.
 TEST(Window, TapsInsideAreThoseThatReadTheInput) {
   for (const int64_t stride : {1, 2, 5})
     for (const int64_t dilation : {1, 2, 3})
@@ -152,7 +152,7 @@ TEST(Convolution, ShapesThatDoNotFitAreRefused) {
 }
 
 TEST(Convolution, TransposedOnesGiveBackWhatForwardOnesTook) {
-  // For each forward convolution without a rest, the transposed one has its input's size.
+  // For each forward convolution, the transposed one has its input's size. `output_padding` makes up for the remainder.
   for (const int64_t size : {7, 9, 12})
     for (const int64_t kernel : {1, 3, 4})
       for (const int64_t stride : {1, 2, 3})
@@ -171,7 +171,7 @@ TEST(Convolution, TransposedOnesGiveBackWhatForwardOnesTook) {
 TEST(Convolution, TransposedOnesTakeTheOutputsShapeFromTheNode) {
   kit::TransposedConvolutionAttributes attributes;
   attributes.window = Attributes({2}, {});
-  attributes.output_shape = {1, 2, 10};  // batch and channels are written by some
+  attributes.output_shape = {1, 2, 10};  // some exporters write batch and channels, too
   const kit::TransposedConvolutionShape whole(attributes, Dims{1, 5, 5}, Dims{5, 2, 4});
   EXPECT_EQ(ShapeText(whole.y), "[1,2,10]");
   EXPECT_EQ(whole.pads_begin[0] + whole.pads_end[0], 2);

@@ -1,5 +1,5 @@
-// Signatures: how many inputs and outputs an operator has at least. What every plugin relies on that verifies a
-// context.
+// Signatures: the minimum number of inputs and outputs of each operator. Every plugin that verifies contexts relies on
+// it.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -37,7 +37,7 @@ TEST(SignatureArguments, WhatRepeatsIsThereEachTime) {
   }
 }
 
-// Every operator of every table: fewer inputs than it needs never fit.
+// For every operator of every table, a node with fewer inputs than the operator needs never fits.
 TEST(SignatureArguments, NoOperatorFitsWithoutWhatItNeeds) {
   for (const auto table :
        {OnnxSignatures(), MlSignatures(), TrainingSignatures(), MicrosoftSignatures(), FusedSignatures()}) {

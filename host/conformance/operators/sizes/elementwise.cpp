@@ -1,4 +1,4 @@
-// Functions of one element, arithmetic, comparisons, selections and casts.
+// Element-wise functions, arithmetic, comparisons, selections and casts.
 #include "host/conformance/operators/sizes/operator_sizes.h"
 
 namespace epiphyte::operators {

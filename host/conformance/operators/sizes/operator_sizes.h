@@ -6,14 +6,16 @@
 //     {"QDQ/MatMul", "uint8 int8", {"T[128,768] T![768,768]", …}},
 //
 // A row stands for each of its operators in each of its types at each of its sizes:
-// - operators: `[QDQ/][domain:]name[@opset][#label]`, by spaces. Labels tell rows of one operator apart. QDQ: the operator
-//   is a float one between DequantizeLinear of each input and QuantizeLinear of its output.
-// - types: what T stands for.
-// - a size: the inputs, by spaces, then perhaps "; " and attributes that only it has. An input is `-`, left out, or
-//   type[dims], with `!` an initializer instead of an input of the graph: `T![64,64,3,3]`. `{low,high}`: uniform
-//   numbers from there, below `high` (else small ones, of 8 bits all); `=1,2,3` these.
-// - outputs: their types, by spaces.
-// - attributes: name=value by spaces. 1 is an integer, 1.5 a number, [1,2] integers, anything else a string.
+// - operators: `[QDQ/][domain:]name[@opset][#label]`, separated by spaces. Labels distinguish rows of one operator.
+//   QDQ:
+//   a float operator between DequantizeLinear of each input and QuantizeLinear of its output.
+// - types: the types that T stands for.
+// - a size: the inputs, separated by spaces, then optionally "; " and attributes for this size only. An input is `-`
+//   (omitted) or type[dims]; `!` makes it an initializer instead of a graph input: `T![64,64,3,3]`. `{low,high}`:
+//   uniform numbers from `low` to below `high` (default: small numbers, or all of an 8-bit type); `=1,2,3`: these
+//   numbers.
+// - outputs: their types, separated by spaces.
+// - attributes: name=value, separated by spaces. 1 is an integer, 1.5 a number, [1,2] integers, anything else a string.
 #pragma once
 
 #include <array>
@@ -31,9 +33,9 @@ struct OperatorRow {
   std::string_view attributes = "";
 };
 
-// The table's rows, part by part.
+// Returns the table's rows, part by part.
 std::vector<const OperatorRow*> AllRows();
-// The parts of the table, one a file.
+// The parts of the table; each has its own file.
 std::span<const OperatorRow> ElementwiseRows();
 std::span<const OperatorRow> LayoutRows();
 std::span<const OperatorRow> MatrixRows();

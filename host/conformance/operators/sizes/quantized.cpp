@@ -1,4 +1,4 @@
-// Operators on 8-bit integers, float ones between quantisation, and quantisation itself.
+// Operators on 8-bit integers, float operators in QDQ form, and quantization itself.
 #include "host/conformance/operators/sizes/operator_sizes.h"
 
 namespace epiphyte::operators {

@@ -1,4 +1,4 @@
-// Reductions, soft maxima, scans, sorting and losses.
+// Reductions, Softmax and its relatives, scans, sorting and losses.
 #include "host/conformance/operators/sizes/operator_sizes.h"
 
 namespace epiphyte::operators {

@@ -1,4 +1,4 @@
-// Pools, normalisations over maps, images and signals.
+// Pools, normalizations over feature maps, images and signals.
 #include "host/conformance/operators/sizes/operator_sizes.h"
 
 namespace epiphyte::operators {
