@@ -103,6 +103,11 @@ class OpRunner {
   // Run makes a new kernel and runs it. RunAgain runs the last kernel with its State.
   void Run();
   void RunAgain();
+  // Runs the last kernel on the inputs of another runner, which may have other shapes. Constants are not read again.
+  void RunAgainOn(OpRunner other) {
+    inputs_ = std::move(other.inputs_);
+    RunAgain();
+  }
 
   // Number of inputs in the last run that the kernel requested in row-major order although they had another order.
   int reorders() const { return reorders_; }

@@ -314,7 +314,7 @@ TEST_P(MicrosoftQuantized, ProductsOfIntegersBecomeFloats) {
       for (int64_t k = 0; k < 8; ++k) sum += x.At({i[0], i[1], k}) * (b.At({k, i[2]}) - zero(i[2])) * scale(i[2]);
       return sum + bias.At({i[2]});
     });
-    // Half a step for each of eight products, and one for the zero point.
+    // Half a step of x for each of eight products.
     const double bound = 8 * step * 255 * 0.05 / 2;
     for (const int64_t opset : kQuantizedOpsets) {
       Call call("DynamicQuantizeMatMul");

@@ -197,17 +197,19 @@ OpRunner MakeRunner(const Case& c, const Data& data) {
   return rnn;
 }
 
+void ExpectOutputs(const OpRunner& rnn, const Case& c, const Data& data) {
+  const Expected expected = ByDefinition(c, data);
+  EXPECT_THAT(rnn.Output<float>(0), Pointwise(FloatNear(2e-5f), expected.y));
+  EXPECT_THAT(rnn.Output<float>(1), Pointwise(FloatNear(2e-5f), expected.y_h));
+  if (c.op != "LSTM") return;
+  EXPECT_THAT(rnn.Output<float>(2), Pointwise(FloatNear(2e-5f), expected.y_c));
+}
+
 void ExpectByDefinition(const Case& c) {
   const Data data(c);
-  const Expected expected = ByDefinition(c, data);
   OpRunner rnn = MakeRunner(c, data);
   rnn.Run();
-  for (int round = 0; round < 2; ++round, rnn.RunAgain()) {
-    EXPECT_THAT(rnn.Output<float>(0), Pointwise(FloatNear(2e-5f), expected.y));
-    EXPECT_THAT(rnn.Output<float>(1), Pointwise(FloatNear(2e-5f), expected.y_h));
-    if (c.op != "LSTM") continue;
-    EXPECT_THAT(rnn.Output<float>(2), Pointwise(FloatNear(2e-5f), expected.y_c));
-  }
+  for (int round = 0; round < 2; ++round, rnn.RunAgain()) ExpectOutputs(rnn, c, data);
 }
 
 class EveryCell : public testing::TestWithParam<std::string> {
@@ -283,12 +285,22 @@ TEST_P(EveryCell, OutputsMayBeLeftOut) {
 }
 
 TEST_P(EveryCell, OtherShapesInTheNextRun) {
-  // Each call makes a kernel of its own: one with a single sequence, and one with more steps as well.
-  Case c{.op = GetParam()};
-  c.sizes.batch = 1;
-  ExpectByDefinition(c);
-  c.sizes.steps = 9;
-  ExpectByDefinition(c);
+  for (const bool constant : {false, true}) {
+    SCOPED_TRACE(constant);
+    Case c{.op = GetParam()};
+    c.constant = constant;
+    OpRunner rnn = MakeRunner(c, Data(c));
+    rnn.Run();
+    const int64_t shapes[][2] = {{c.sizes.steps, 1}, {9, 1}, {2, 4}, {c.sizes.steps, c.sizes.batch}};
+    for (const auto& [steps, batch] : shapes) {
+      SCOPED_TRACE(fmt::format("{} steps, {} sequences", steps, batch));
+      c.sizes.steps = steps;
+      c.sizes.batch = batch;
+      const Data data(c);  // the weights are the same for every shape
+      rnn.RunAgainOn(MakeRunner(c, data));
+      ExpectOutputs(rnn, c, data);
+    }
+  }
 }
 
 TEST_P(EveryCell, RefusesShapesThatDoNotFit) {
